@@ -31,7 +31,7 @@ export async function readOfferedScopes(
 }
 
 /** Null if the file is missing or invalid. */
-async function readSchema(path: string): Promise<JsonObject | null> {
+export async function readSchema(path: string): Promise<JsonObject | null> {
   try {
     return parseJsonText(await readTextFile(path, limits.scopeBytes)).value;
   } catch (error) {

@@ -1,34 +1,23 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { type ConfigPath, isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue, jsonType } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { type CompiledSchema, type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
-import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
 import { linearPattern } from "../../shared/schema/linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
-import type { SchemaProblem, TextPattern } from "../../shared/schema/schema-walk.ts";
+import type { TextPattern } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { markingMasks } from "../../shared/scopes/masks.ts";
 import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
-import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { showPointer } from "../../shared/value-place.ts";
 import { metaSchemas } from "./meta-schema.ts";
-
-/** Why a value is refused: the place in the value, the rule of the schema, and what was given. */
-interface ValueProblem {
-  /** Completes a sentence about the place. */
-  readonly message: string;
-  /** JSON pointer into the value; "" is the value itself. */
-  readonly path: string;
-  /** The schema's keyword that refused it, such as "maximum". */
-  readonly rule: string;
-  /** The JSON type of the value at that place. */
-  readonly given: string;
-}
+import { scopeFieldsOf } from "./scope-fields.ts";
+import { translateSchema } from "./translate-schema.ts";
+import { cachingResults, checkValue, type ValueProblem } from "./value-check.ts";
 
 /** A field that refers to a missing key of another field. */
 export interface BrokenReference {
@@ -57,17 +46,25 @@ export interface Scope {
   readonly renamed: ReadonlyMap<string, string>;
   /** All names of each renamed field, the current one first. */
   readonly names: ReadonlyMap<string, readonly ConfigPath[]>;
+  /** The fields without a default: theirs is null, "not set", whatever their type is. */
+  readonly unset: ReadonlySet<string>;
+  /** The fields that a repository should set: those of `unset` in `required`. */
+  readonly required: readonly string[];
+  /** What of its schema has no effect, one sentence for each. */
+  readonly notes: readonly string[];
 }
 
 /** The stored value of a field; undefined if there is none. */
 export type StoredValue = (scope: string, field: string) => JsonValue | undefined;
 
-/** A schema that cannot be used; `message` says why. */
+/** A schema that cannot be used; `problems` and `message` say why. */
 export class ScopeSchemaError extends Error {
   override readonly name = "ScopeSchemaError";
+  readonly problems: readonly string[];
 
-  constructor(message: string) {
-    super(shortened(message, limits.shownMessage));
+  constructor(...problems: readonly string[]) {
+    super(shortened(problems.join("; "), limits.shownMessage));
+    this.problems = problems.map(problem => shortened(problem, limits.shownMessage));
   }
 }
 
@@ -197,8 +194,8 @@ export class Scopes {
 }
 
 /**
- * Makes a scope from a JSON Schema (2020-12). Throws ScopeSchemaError if it is not one, if a field's name or default is invalid,
- * or if a `$ref` points outside.
+ * Makes a scope from a JSON Schema of any draft from draft-04 on. Throws ScopeSchemaError, with all problems, if it is not one, if a
+ * field's name or default is invalid, or if a `$ref` points outside.
  */
 export function compileScope(name: string, schema: unknown, makePattern?: PatternMaker): Scope {
   return runToEnd(compilingScope(name, schema, makePattern));
@@ -207,14 +204,20 @@ export function compileScope(name: string, schema: unknown, makePattern?: Patter
 /** Like `compileScope`, but yields from time to time. */
 export function* compilingScope(
   name: string,
-  schema: unknown,
+  source: unknown,
   makePattern: PatternMaker = linearPattern,
 ): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
-  if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
-  // Its shape was checked above: it is a JSON object.
-  const json = schema as unknown as JsonObject;
-  const resources = yield* SchemaResources.reading(json);
+  if (!isJsonObject(source as JsonValue)) throw new ScopeSchemaError(noFields);
+  let json = translated(source as JsonObject);
+  yield;
+  let resources = yield* SchemaResources.reading(json);
+  const collected = scopeFieldsOf(json, resources);
+  if (collected === undefined || ![json["type"] ?? "object"].flat().includes("object"))
+    throw new ScopeSchemaError(noFields);
+  const { schema, file, unset, required, notes } = collected;
+  if (file !== json) resources = yield* SchemaResources.reading(file);
+  json = file;
   const patterns = new Map<string, () => TextPattern>();
   const patternOf = (source: string) => {
     const pattern = patterns.get(source) ?? attempt(makePattern, source);
@@ -225,7 +228,6 @@ export function* compilingScope(
   for (const one of resources.schemas) {
     read += 1;
     if (read % schemasAtOnce === 0) yield;
-    assertStaysInside(one);
     for (const source of patternsOf(one)) {
       if (patterns.has(source)) continue;
       if (patterns.size >= limits.patternsOfScope)
@@ -241,10 +243,18 @@ export function* compilingScope(
   const spare = new SpareSteps();
   const fields = new Map<string, Field>();
   const marked = yield* markingMasks(schema, resources);
+  const problems: string[] = [];
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    const compiled = yield* compilingField(compiler, field, fieldSchema, spare);
-    fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
+    try {
+      const compiled = yield* compilingField(compiler, field, fieldSchema, spare, unset.has(field));
+      fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
+    } catch (error) {
+      if (!(error instanceof ScopeSchemaError)) throw error;
+      problems.push(error.message);
+    }
   }
+  // All at once, so that a person who brings a schema corrects it once.
+  if (problems.length > 0) throw new ScopeSchemaError(...problems);
   const references = new Map<string, string>();
   for (const [field, { schema: fieldSchema }] of fields) {
     const target = fieldSchema["x-keyOf"];
@@ -257,7 +267,7 @@ export function* compilingScope(
   const renamed = renamedFields(fields);
   const names = new Map([...new Set(renamed.values())].map(field => [field, [{ scope: name, field }]]));
   for (const [old, field] of renamed) names.get(field)?.push({ scope: name, field: old });
-  const scope = { name, schema, fields, references, renamed, names };
+  const scope = { name, schema, fields, references, renamed, names, unset, required, notes };
   const [broken] = brokenReferencesIn(scope, () => undefined);
   if (broken !== undefined) {
     throw new ScopeSchemaError(`the default of "${broken.field}" is not a key of the default of "${broken.target}"`);
@@ -320,11 +330,14 @@ function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
   }
 }
 
-/** Throws ScopeSchemaError if a reference does not begin with "#". */
-function assertStaysInside({ $ref, $dynamicRef }: JsonObject): void {
-  for (const reference of [$ref, $dynamicRef])
-    if (typeof reference === "string" && !reference.startsWith("#"))
-      throw new ScopeSchemaError(`its $ref "${reference}" points outside the file`);
+const noFields = `it is not a schema with "type": "object" and "properties"`;
+
+function translated(source: JsonObject): JsonObject {
+  try {
+    return translateSchema(source);
+  } catch (error) {
+    throw error instanceof SchemaError ? new ScopeSchemaError(...error.message.split("; ")) : error;
+  }
 }
 
 /** Throws ScopeSchemaError if a keyword has an invalid value. */
@@ -340,19 +353,15 @@ function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: Sp
   throw new ScopeSchemaError(`${where}${place} ${problem.message}`);
 }
 
-function isScopeSchema(schema: unknown): schema is ScopeSchema {
-  return isJsonObject(schema) && schema["type"] === "object" && isJsonObject(schema["properties"]);
-}
-
 function* compilingField(
   compiler: SchemaCompiler,
   name: string,
   schema: FieldSchema,
   spare: SpareSteps,
+  hasNoDefault: boolean,
 ): Generator<void, Field> {
   if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" is not a valid field name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
-  if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
   // A typing error must not turn off the protection.
   if (typeof (schema["x-command"] ?? false) !== "boolean")
     throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
@@ -369,71 +378,10 @@ function* compilingField(
   }
   const validate = cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps));
   yield;
-  const problem = validate(schema.default, spare);
+  const problem = hasNoDefault ? undefined : validate(schema.default, spare);
   if (problem !== undefined)
     throw new ScopeSchemaError(
       `the default of "${name}" does not match its own schema: ${showPointer("it", problem.path, schema.default, schema)} ${problem.message}`,
     );
   return { schema, isCommand: runsAsCommand(schema), validate };
-}
-
-type ValueCheck = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
-
-/** Caches results, because each set checks the other values of the file again. Values are immutable, so results remain valid. */
-function cachingResults(check: ValueCheck): Field["validate"] {
-  const results = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
-  return (value, spare = new SpareSteps()) => {
-    if (typeof value !== "object" || value === null) return check(value, spare);
-    const known = results.get(value);
-    // With more steps left, the result may differ.
-    if (known !== undefined && (known.problem?.rule !== "steps" || spare.left <= known.spare)) return known.problem;
-    const before = spare.left;
-    const problem = check(value, spare);
-    results.set(value, { problem, spare: before });
-    return problem;
-  };
-}
-
-function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps): ValueProblem | undefined {
-  const member = findPrototypeMember(value);
-  if (member !== undefined) {
-    return { message: "must not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
-  }
-  const [problem] = schema.check(value, spare).problems;
-  return problem && refusalOf(value, problem);
-}
-
-/** JSON pointer of the first object with an own member `__proto__`; undefined if there is none. The caller limits the depth. */
-function findPrototypeMember(value: JsonValue): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if (Object.hasOwn(value, "__proto__")) return "";
-  // Pointers are only made once one is found.
-  if (!isJsonObject(value)) {
-    for (let index = 0; index < value.length; index++) {
-      const found = findPrototypeMember(value[index] ?? null);
-      if (found !== undefined) return `/${index}${found}`;
-    }
-    return undefined;
-  }
-  for (const member of Object.keys(value)) {
-    const found = findPrototypeMember(value[member] ?? null);
-    if (found !== undefined) return `/${member}${found}`;
-  }
-  return undefined;
-}
-
-/** The message is made when it is read: of thousands of refused values, only a hundred are reported. */
-function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
-  const { path, keyword } = problem;
-  const pointer = joinPointer(path.map(String));
-  return {
-    get message() {
-      return shortened(describeSchemaProblem(problem, valueAt(value, pointer)), limits.shownMessage);
-    },
-    path: pointer,
-    rule: keyword,
-    get given() {
-      return jsonType(valueAt(value, pointer));
-    },
-  };
 }

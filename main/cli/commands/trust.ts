@@ -4,7 +4,6 @@ import type { JsonValue } from "../../../shared/json.ts";
 import type { UntrustedValue } from "../../../shared/protocol.ts";
 import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
 import { showDifference } from "../change/show-difference.ts";
-import type { ReviewedScope } from "../change/trust-scopes.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -17,6 +16,7 @@ import { type Fields, listFields } from "../connect/fields.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirm, print, printJson, printNote } from "../output/terminal.ts";
+import type { ReviewedScope } from "../scopes/trust-scopes.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
@@ -58,7 +58,7 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
       printNote("Some schemas in .repoconf/scopes cannot be used. To see why: repoconf check");
     const { offered } = found ?? { offered: [] };
     if (offered.length > 0) {
-      const { acceptScopes, askForScopes, reviewScope, scopeAsJson } = await import("../change/trust-scopes.ts");
+      const { acceptScopes, askForScopes, reviewScope, scopeAsJson } = await import("../scopes/trust-scopes.ts");
       const known = options.reveal || !options.json ? undefined : await listFields(client);
       const asJson = (one: ReviewedScope) => scopeAsJson(one, known);
       const scopes: ReviewedScope[] = [];

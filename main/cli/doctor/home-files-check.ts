@@ -4,10 +4,10 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import { JsonTextError } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
 import { readSettings } from "../../home/settings.ts";
-import { ScopeFiles } from "../../scopes/scope-files.ts";
+import { ScopeFiles, scopeFileEnding } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
 import { systemClock } from "../../time/clock.ts";
-import { counted, type Finding, good, problem } from "./finding.ts";
+import { counted, type Finding, good, note, problem } from "./finding.ts";
 
 /** Checks `settings.json`, and returns its preferred port. */
 export async function checkSettings(home: Home): Promise<{ readonly finding: Finding; readonly port?: number }> {
@@ -40,5 +40,8 @@ export async function checkScopes(home: Home): Promise<{ readonly findings: Find
   const findings = files.problems.map(text => problem(check, text, action));
   if (findings.length > 0) return { findings, scopes };
   const names = [...scopes.all()].map(({ name }) => name);
-  return { findings: [good(check, `${counted(names.length, "scope")}: ${names.join(", ")}`)], scopes };
+  const notes = [...scopes.all()].flatMap(({ name, notes }) =>
+    notes.map(text => note(check, `${name}${scopeFileEnding}: ${text}`, "None needed if you know.")),
+  );
+  return { findings: [...notes, good(check, `${counted(names.length, "scope")}: ${names.join(", ")}`)], scopes };
 }

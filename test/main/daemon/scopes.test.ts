@@ -143,7 +143,7 @@ describe("an unusable scope file", () => {
     "invalid JSON": '{\n  "type": nonsense\n}',
     "an array": "[]",
     "no properties": { type: "object" },
-    "a field without a default": withField({ type: "string" }),
+    "an unknown dialect": { ...withField({ type: "string" }), $schema: "http://json-schema.org/draft-03/schema#" },
     "a default that its schema rejects": text({ default: 5 }),
     "a default that is not a key as x-keyOf requires": text({ default: "x", "x-keyOf": "a" }),
     "an invalid pattern": text({ pattern: "(" }),

@@ -72,7 +72,7 @@ describe("trust/preview", () => {
     for (const [scope, schema, reason] of [
       ["svc", "{}", "built-in scope"],
       ["deploy", "{", "cannot be used"],
-      ["deploy", '{ "type": "object", "properties": { "a": { "type": "string" } } }', "no default"],
+      ["deploy", '{ "type": "object", "properties": { "a": { "default": 1, "type": "string" } } }', "default"],
       ["../deploy", "{}", "not a valid scope name"],
     ] as const) {
       const { errors } = await t.owner.call("trust/preview", { scope, text: schema });

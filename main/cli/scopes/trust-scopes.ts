@@ -5,17 +5,18 @@ import { exactText, type JsonObject, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
-import { describeEffect, runsAsCommand, type ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import type { OfferedScope } from "../../check/offered-scopes.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { Home } from "../../home/home.ts";
+import { compileScope } from "../../scopes/scopes.ts";
 import { hashOfValue } from "../../store/values/trusted-values.ts";
+import { showDifference } from "../change/show-difference.ts";
 import type { Fields } from "../connect/fields.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirm, print, printNote, style } from "../output/terminal.ts";
-import { showDifference } from "./show-difference.ts";
 
 /*
  * The daemon never reads schemas from a work tree. When the user accepts one, the text that was shown is copied into the home, so a pull
@@ -32,7 +33,7 @@ export interface ReviewedScope extends OfferedScope {
 export async function reviewScope(client: RepoconfClient, one: OfferedScope): Promise<ReviewedScope> {
   const effects = await client.run("trust/preview", {
     scope: one.scope,
-    text: JSON.stringify(withCommands(one.value)),
+    text: JSON.stringify(withCommands(one)),
   });
   const hash = hashOfValue({
     schema: one.value,
@@ -42,13 +43,17 @@ export async function reviewScope(client: RepoconfClient, one: OfferedScope): Pr
 }
 
 /** The schema with only the fields that run as commands and those that they refer to: it may be larger than a message. */
-function withCommands(schema: JsonObject): JsonObject {
-  // The schema was compiled before, so it has this shape.
-  const fields = Object.entries(schema["properties"] as unknown as ScopeSchema["properties"]);
+function withCommands({ scope, value }: OfferedScope): JsonObject {
+  const { schema, unset } = compileScope(scope, value);
+  // One that is not set may have a type without null, so its null must not be taken for a default.
+  const fields = Object.entries(schema.properties).map(([name, { default: byDefault, ...field }]) => {
+    const isUnset = unset.has(name);
+    return [name, isUnset ? field : { ...field, default: byDefault }] as const;
+  });
   const commands = fields.filter(([, field]) => runsAsCommand(field));
   const targets = commands.map(([, field]) => field["x-keyOf"]);
   const kept = fields.filter(([name, field]) => runsAsCommand(field) || targets.includes(name));
-  return { ...schema, properties: Object.fromEntries(kept) as unknown as JsonObject };
+  return { ...schema, properties: Object.fromEntries(kept) } as unknown as JsonObject;
 }
 
 /**
@@ -56,7 +61,7 @@ function withCommands(schema: JsonObject): JsonObject {
  * are part of the schema, which is shown.
  */
 export function scopeAsJson({ scope, file, value, hash, serving, effects }: ReviewedScope, known: Fields | undefined) {
-  const { properties } = withMasks(value as unknown as ScopeSchema);
+  const { properties } = withMasks(compileScope(scope, value).schema);
   const fields = new Map(Object.entries(properties).map(([field, schema]) => [joinConfigPath(scope, field), schema]));
   const shown = effects.map(one => {
     if (known === undefined || !one.stored) return one;
@@ -103,7 +108,7 @@ async function askForScope(client: RepoconfClient, home: Home, one: ReviewedScop
 const maxNamed = 10;
 
 /** Shows what a scope would run or put into the environment, in full: nobody should accept a rule without the values that it is for. */
-async function showEffects(client: RepoconfClient, effects: readonly PreviewedEffect[]): Promise<void> {
+export async function showEffects(client: RepoconfClient, effects: readonly PreviewedEffect[]): Promise<void> {
   if (effects.length === 0) return;
   const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
   const listed = (ids: readonly string[]) => {
@@ -136,7 +141,7 @@ export async function acceptScopes(
   return accepted;
 }
 
-async function copyToHome(client: RepoconfClient, home: Home, one: OfferedScope, quiet: boolean): Promise<void> {
+export async function copyToHome(client: RepoconfClient, home: Home, one: OfferedScope, quiet: boolean): Promise<void> {
   const { scope, text, homeFile } = one;
   const file = new DurableTextFile({
     path: homeFile,
@@ -157,9 +162,10 @@ const [pollInterval, timeout] = [50, 5_000];
 
 /** Waits until the daemon has read the schema, so that the next request uses it. False after the timeout. */
 async function isActive(client: RepoconfClient, { scope, value }: OfferedScope): Promise<boolean> {
+  const { schema } = compileScope(scope, value);
   for (let waited = 0; waited < timeout; waited += pollInterval) {
     const known = (await client.run("scope/list", {})).find(one => one.scope === scope);
-    if (known !== undefined && sameJson(known.schema, value)) return true;
+    if (known !== undefined && sameJson(known.schema, schema)) return true;
     await setTimeout(pollInterval);
   }
   return false;

@@ -1,0 +1,72 @@
+import { basename, join } from "node:path";
+import { exactText } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import { visible } from "../../../shared/visible.ts";
+import { readSchema } from "../../check/offered-scopes.ts";
+import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { compileScope, type Scope, ScopeSchemaError } from "../../scopes/scopes.ts";
+import type { OutputOptions, SessionOptions } from "../command-options.ts";
+import { withSession } from "../connect/session.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { confirmOrThrow, print, printJson, printNote, printTable } from "../output/terminal.ts";
+import { readNamedFile } from "../system/named-file.ts";
+import { bundleSchema } from "./bundle-schema.ts";
+import { copyToHome, reviewScope, showEffects } from "./trust-scopes.ts";
+
+export interface AddScopeOptions extends SessionOptions, OutputOptions {
+  readonly name?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** `repoconf scope add FILE`: makes a scope of a JSON Schema, after showing its fields. Throws CommandError with all its problems. */
+export async function addScope(path: string, options: AddScopeOptions): Promise<void> {
+  const [first = ""] = basename(path).split(".");
+  const scope = options.name ?? first;
+  const { text, compiled, value } = await readScope(path, scope);
+  await withSession(options, async ({ client, home }) => {
+    const homeFile = join(home.scopes, `${scope}.schema.json`);
+    const one = { scope, file: path, text, value, homeFile, serving: await readSchema(homeFile) };
+    const reviewed = await reviewScope(client, one);
+    const { schema, required, notes } = compiled;
+    if (!options.json) {
+      const rows = Object.entries(schema.properties).map(([field, { type = "any", default: value, title = "" }]) => {
+        const shown =
+          value === null ? (required.includes(field) ? "not set, but required" : "not set") : exactText(value);
+        return [`${scope}.${field}`, [type].flat().join(" or "), shown, title];
+      });
+      printTable(["FIELD", "TYPE", "DEFAULT", "TITLE"], rows);
+      for (const note of notes) printNote(`${path}: ${visible(note)}.`);
+      await showEffects(client, reviewed.effects);
+    }
+    const outcome = { scope, file: homeFile, fields: Object.keys(schema.properties), required, notes };
+    if (options.dryRun) return options.json ? printJson(outcome) : print("Nothing was added (--dry-run).");
+    const verb = one.serving === null ? "Add" : "Replace";
+    if (!options.yes) await confirmOrThrow(`${verb} the scope ${scope}, for all repositories?`, "Nothing was added.");
+    await copyToHome(client, home, one, options.json === true);
+    if (options.json) printJson(outcome);
+  });
+}
+
+async function readScope(path: string, scope: string) {
+  const text = await readNamedFile(path);
+  try {
+    const { value } = parseJsonText(text);
+    const bundled = path === "-" ? undefined : await bundleSchema(path, value);
+    const whole = bundled ?? value;
+    const compiled: Scope = compileScope(scope, whole);
+    const written = bundled === undefined ? text : `${JSON.stringify(bundled, null, 2)}\n`;
+    if (Buffer.byteLength(written) > limits.scopeBytes)
+      throw new ScopeSchemaError(`it has more than ${limits.scopeBytes} bytes`);
+    return { text: written, value: whole, compiled };
+  } catch (error) {
+    if (error instanceof JsonTextError)
+      throw new CommandError(
+        `${path}, line ${error.line}, column ${error.column}: ${error.message}.`,
+        exitCodes.refused,
+      );
+    if (!(error instanceof ScopeSchemaError)) throw error;
+    const problems = error.problems.map(problem => `  ${visible(problem)}`);
+    throw new CommandError([`${path} cannot be a scope:`, ...problems].join("\n"), exitCodes.refused);
+  }
+}

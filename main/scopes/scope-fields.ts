@@ -1,0 +1,99 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import type { SchemaResources } from "../../shared/schema/schema-resources.ts";
+import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+
+/** A scope's schema with its fields, and what of it has no effect. */
+export interface ScopeFields {
+  readonly schema: ScopeSchema;
+  /** The file, in which only the scope's own properties have keywords about whole fields. */
+  readonly file: JsonObject;
+  /** The fields without a default: theirs is null, whatever their type is. */
+  readonly unset: ReadonlySet<string>;
+  /** The fields that should have a value (`required`) and have no default. */
+  readonly required: readonly string[];
+  /** One sentence for each. */
+  readonly notes: readonly string[];
+}
+
+/** Rules for all fields together, which are not checked: only `required` and the fields' own schemas are. */
+const rulesOfAll = [
+  ...["anyOf", "dependencies", "dependentRequired", "dependentSchemas", "else", "if", "maxProperties", "minProperties"],
+  ...["not", "oneOf", "patternProperties", "propertyNames", "then", "unevaluatedProperties"],
+];
+
+/**
+ * Makes the properties of an object schema the fields of a scope, also those behind a `$ref` or an `allOf` at the root. A field without a
+ * default gets null, "not set". Undefined if there are no properties.
+ */
+export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): ScopeFields | undefined {
+  const fields = new Map<string, JsonValue>();
+  const required = new Set<string>();
+  const ignored = new Set<string>();
+  const seen = new Set<JsonValue>();
+  const visit = (schema: JsonValue | undefined) => {
+    if (!isJsonObject(schema ?? null) || seen.has(schema ?? null)) return;
+    const { $ref, allOf, properties, required: names, additionalProperties, ...rest } = schema as JsonObject;
+    seen.add(schema ?? null);
+    if (typeof $ref === "string") visit(resources.resolve(root, $ref) as JsonValue | undefined);
+    if (Array.isArray(allOf)) for (const part of allOf) visit(part);
+    for (const [field, own] of Object.entries(isJsonObject(properties ?? null) ? (properties as JsonObject) : {})) {
+      const before = fields.get(field);
+      const ours = own === true ? {} : own;
+      if (before === undefined) fields.set(field, ours);
+      else {
+        const allOf = [rulesIn(before), rulesIn(ours)];
+        fields.set(field, { ...annotationsOf(before), ...annotationsOf(ours), allOf });
+      }
+    }
+    if (Array.isArray(names)) for (const name of names) if (typeof name === "string") required.add(name);
+    for (const rule of rulesOfAll) if (Object.hasOwn(rest, rule)) ignored.add(rule);
+    if (isJsonObject(additionalProperties ?? null)) ignored.add("additionalProperties");
+  };
+  visit(root);
+  if (fields.size === 0 && !isJsonObject(root["properties"] ?? null)) return undefined;
+
+  const unset = new Set<string>();
+  const notes = [...ignored].map(rule => `${rule} is a rule for all fields together, which is not checked`);
+  for (const [name, field] of fields) {
+    if (!isJsonObject(field) || field["default"] !== undefined) continue;
+    fields.set(name, { ...field, default: null });
+    unset.add(name);
+  }
+  for (const name of required) if (!fields.has(name)) notes.push(`it requires "${name}", which is not a field`);
+  const file = seen.size > 1 ? (withoutFieldKeywords(root, seen) as JsonObject) : root;
+  const { $ref: _, allOf: __, ...rest } = file;
+  // Its fields were collected above; their own schemas are checked one by one.
+  const schema = { ...rest, type: "object", properties: Object.fromEntries(fields) } as unknown as ScopeSchema;
+  return { schema, file, unset, required: [...required].filter(name => unset.has(name)), notes };
+}
+
+/** A copy in which the properties of these schemas have no keywords about whole fields: there, they would count for any value. */
+function withoutFieldKeywords(value: JsonValue, schemas: ReadonlySet<JsonValue>): JsonValue {
+  const copy = (part: JsonValue) => withoutFieldKeywords(part, schemas);
+  if (Array.isArray(value)) return value.map(copy);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([name, part]) => {
+    if (name !== "properties" || !schemas.has(value) || !isJsonObject(part)) return [name, copy(part)];
+    const properties = Object.entries(part).map(([field, own]) => [field, copy(filtered(own, isForAnyValue))]);
+    return [name, Object.fromEntries(properties)];
+  });
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+const isForAnyValue = (keyword: string) => !(fieldKeywords as readonly string[]).includes(keyword);
+const annotation = new RegExp(
+  `^(?:title|description|default|examples|deprecated|readOnly|x-.*|${fieldKeywords.join("|")})$`,
+);
+
+function annotationsOf(schema: JsonValue): JsonObject {
+  return filtered(schema, keyword => annotation.test(keyword));
+}
+
+/** Without what is about a whole field and has no effect inside of an `allOf`. */
+function rulesIn(schema: JsonValue): JsonObject {
+  return filtered(schema, keyword => !annotation.test(keyword));
+}
+
+function filtered(schema: JsonValue, keeps: (keyword: string) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(isJsonObject(schema) ? schema : {}).filter(([keyword]) => keeps(keyword)));
+}

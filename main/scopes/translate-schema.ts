@@ -1,0 +1,216 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { SchemaError } from "../../shared/schema/keyword.ts";
+import { holdsSchemas } from "../../shared/schema/subschemas.ts";
+import { joinPointer } from "../../shared/value-edit.ts";
+
+/** By what `$schema` says, without its scheme and final `#`. */
+const drafts: { readonly [dialect: string]: number } = {
+  "json-schema.org/draft-04/schema": 4,
+  "json-schema.org/draft-06/schema": 6,
+  "json-schema.org/draft-07/schema": 7,
+  "json-schema.org/draft/2019-09/schema": 2019,
+  "json-schema.org/draft/2020-12/schema": 2020,
+};
+const dialect2020 = "https://json-schema.org/draft/2020-12/schema";
+const ownBase = "repoconf:/scope";
+
+/** What stays beside a `$ref` before 2019-09, where every other keyword beside it is ignored: what tells people something, and ours. */
+const besideReference =
+  /^(?:\$ref|\$comment|title|description|default|examples|deprecated|readOnly|writeOnly|definitions|\$defs|x-.*)$/;
+
+/** A part of the file that a URI names: the whole, or a schema with an `$id`. */
+interface Resource {
+  /** JSON pointer in the file. */
+  readonly pointer: string;
+  /** Names of `$anchor` and of `$dynamicAnchor`, with the pointers of the schemas that have them. */
+  readonly anchors: Map<string, string>;
+}
+
+/**
+ * Translates a JSON Schema of draft-04, 06, 07, 2019-09 or 2020-12 (also a schema without `$schema`) into 2020-12 in which every reference
+ * is a JSON pointer into this file. Throws SchemaError, with all problems, if a reference cannot be translated. Never loses `x-*`.
+ */
+export function translateSchema(root: JsonObject): JsonObject {
+  const translation = new Translation(root);
+  return translation.run();
+}
+
+class Translation {
+  readonly #root: JsonObject;
+  readonly #draft: number;
+  /** By absolute URI without fragment. */
+  readonly #resources = new Map<string, Resource>();
+  readonly #bases = new Map<JsonObject, string>();
+  /** Where each schema is in the translation, by its JSON pointer in the file. */
+  readonly #places = new Map<string, readonly string[]>();
+  readonly #dynamic = new Set<string>();
+  readonly #problems: string[] = [];
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+    const { $schema } = root;
+    // Without one, lists in `items` tell that it is an older draft; nothing else differs.
+    const known =
+      $schema === undefined
+        ? 2019
+        : drafts[
+            String($schema)
+              .replace(/^https?:\/\//, "")
+              .replace(/#$/, "")
+          ];
+    if (known === undefined)
+      throw new SchemaError(`its $schema is "${$schema}": known are draft-04, draft-06, draft-07, 2019-09 and 2020-12`);
+    this.#draft = known;
+  }
+
+  run(): JsonObject {
+    this.#index(this.#root, ownBase, "", []);
+    const made = {
+      ...(this.#root["$schema"] !== undefined && { $schema: dialect2020 }),
+      ...this.#translate(this.#root, true),
+    };
+    if (this.#problems.length > 0) throw new SchemaError(this.#problems.join("; "));
+    return made;
+  }
+
+  /** Records the base and the new place of a schema and of all schemas in it. */
+  #index(schema: JsonValue, outerBase: string, pointer: string, place: readonly string[]): void {
+    this.#places.set(pointer, place);
+    if (!isJsonObject(schema)) return;
+    const id = this.#idOf(schema);
+    const base = id === undefined ? outerBase : absolute(id, outerBase);
+    if (place.length === 0) this.#resources.set(ownBase, { pointer, anchors: new Map() });
+    if (base !== outerBase) this.#resources.set(base, { pointer, anchors: new Map() });
+    this.#bases.set(schema, base);
+    for (const name of this.#anchorsOf(schema)) this.#resources.get(base)?.anchors.set(name, pointer);
+    const { $dynamicAnchor } = schema;
+    if (typeof $dynamicAnchor === "string") {
+      if (this.#dynamic.has($dynamicAnchor))
+        this.#problems.push(`it has several $dynamicAnchor "${$dynamicAnchor}", and only one of a name is supported`);
+      this.#dynamic.add($dynamicAnchor);
+    }
+    if (schema["$recursiveAnchor"] === true && place.length > 0)
+      this.#problems.push("it has a $recursiveAnchor inside of another schema, which is not supported");
+    for (const [inner, from, to] of this.#schemasIn(schema))
+      this.#index(inner, base, pointer + joinPointer(from), [...place, ...to]);
+  }
+
+  /** What is directly in a schema and may be one, with the way to it here and in the translation. */
+  *#schemasIn(schema: JsonObject): Generator<readonly [JsonValue, from: readonly string[], to: readonly string[]]> {
+    for (const [keyword, operand] of Object.entries(schema)) {
+      const to = this.#keywordFor(schema, keyword);
+      if (to === undefined || !holdsSchemas(to)) continue;
+      if (isJsonObject(operand) && !this.#isMap(keyword)) yield [operand, [keyword], [to]];
+      else if (typeof operand !== "object" || operand === null) yield [operand, [keyword], [to]];
+      else for (const [name, inner] of Object.entries(operand)) yield [inner, [keyword, name], [to, name]];
+    }
+  }
+
+  /** The keyword of 2020-12 for one of the schema's draft; undefined if it has no effect there. */
+  #keywordFor(schema: JsonObject, keyword: string): string | undefined {
+    if (this.#draft <= 7 && typeof schema["$ref"] === "string" && !besideReference.test(keyword)) return undefined;
+    if (this.#draft < 2020 && Array.isArray(schema["items"])) {
+      if (keyword === "items") return "prefixItems";
+      if (keyword === "additionalItems") return "items";
+    } else if (keyword === "additionalItems") return undefined;
+    return keyword;
+  }
+
+  #isMap(keyword: string): boolean {
+    return /^(?:\$defs|definitions|dependencies|dependentSchemas|patternProperties|properties)$/.test(keyword);
+  }
+
+  #idOf(schema: JsonObject): string | undefined {
+    if (this.#draft <= 7 && typeof schema["$ref"] === "string") return undefined;
+    const id = this.#draft === 4 ? schema["id"] : schema["$id"];
+    return typeof id === "string" && !id.startsWith("#") && id !== "" ? id.replace(/#.*$/s, "") : undefined;
+  }
+
+  /** Before 2019-09 an anchor is an id that begins or ends with it. */
+  #anchorsOf(schema: JsonObject): string[] {
+    const { $anchor, $dynamicAnchor } = schema;
+    const id = this.#draft === 4 ? schema["id"] : this.#draft <= 7 ? schema["$id"] : undefined;
+    const ofId = typeof id === "string" ? /#(.+)$/s.exec(id)?.[1] : undefined;
+    return [$anchor, $dynamicAnchor, ofId].filter(name => typeof name === "string");
+  }
+
+  #translate(schema: JsonObject, isRoot: boolean): JsonObject {
+    // A map, because a file may have a keyword called __proto__.
+    const made = new Map<string, JsonValue>();
+    for (const [keyword, operand] of Object.entries(schema)) {
+      const to = this.#keywordFor(schema, keyword);
+      if (to === undefined || /^(?:\$schema|\$anchor|\$dynamicAnchor|\$recursiveAnchor)$/.test(to)) continue;
+      if (to === "$id" || (to === "id" && this.#draft === 4)) {
+        if (isRoot && typeof operand === "string" && !operand.startsWith("#")) made.set("$id", operand);
+      } else if (/^\$(?:ref|dynamicRef|recursiveRef)$/.test(to) && typeof operand === "string") {
+        const reference = this.#reference(schema, operand);
+        if (!made.has("$ref")) made.set("$ref", reference);
+        else addTo(made, "allOf", [{ $ref: reference }]);
+      } else if (this.#draft === 4 && /^exclusiveM(?:in|ax)imum$/.test(to) && typeof operand === "boolean") {
+        const limit = schema[to === "exclusiveMinimum" ? "minimum" : "maximum"];
+        if (operand && typeof limit === "number") made.set(to, limit);
+      } else if (!this.#isReplacedBound(schema, to)) {
+        const inner = holdsSchemas(to) ? this.#translateOperand(keyword, operand) : operand;
+        if (to === "allOf" && Array.isArray(inner)) addTo(made, to, inner);
+        else made.set(to, inner);
+      }
+    }
+    return Object.fromEntries(made);
+  }
+
+  /** Whether `minimum` or `maximum` is exclusive by a `true` beside it, as in draft-04. */
+  #isReplacedBound(schema: JsonObject, keyword: string): boolean {
+    if (this.#draft !== 4) return false;
+    return (
+      (keyword === "minimum" && schema["exclusiveMinimum"] === true) ||
+      (keyword === "maximum" && schema["exclusiveMaximum"] === true)
+    );
+  }
+
+  #translateOperand(keyword: string, operand: JsonValue): JsonValue {
+    const one = (inner: JsonValue) => (isJsonObject(inner) ? this.#translate(inner, false) : inner);
+    if (Array.isArray(operand)) return operand.map(one);
+    if (!isJsonObject(operand)) return operand;
+    if (!this.#isMap(keyword)) return one(operand);
+    return Object.fromEntries(Object.entries(operand).map(([name, inner]) => [name, one(inner)]));
+  }
+
+  /** The JSON pointer, as a fragment, of what a reference points to. */
+  #reference(schema: JsonObject, reference: string): string {
+    const [uri = "", fragment = ""] = absolute(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
+    const resource = this.#resources.get(uri);
+    const place = resource && this.#places.get(pointerTo(resource, fragment) ?? "none");
+    if (place !== undefined) return `#${joinPointer(place.map(encodeURI))}`;
+    const why = resource === undefined ? "points outside the file" : "does not point to a schema";
+    this.#problems.push(`its $ref "${reference}" ${why}`);
+    return "#";
+  }
+}
+
+/** Adds to a list, which a second reference may have begun. */
+function addTo(made: Map<string, JsonValue>, keyword: string, schemas: readonly JsonValue[]): void {
+  const before = made.get(keyword);
+  made.set(keyword, [...(Array.isArray(before) ? before : []), ...schemas]);
+}
+
+/** The JSON pointer in the file of a fragment in a part of it. */
+function pointerTo({ pointer, anchors }: Resource, fragment: string): string | undefined {
+  if (fragment !== "" && !fragment.startsWith("/")) return anchors.get(decoded(fragment));
+  const tokens = fragment.split("/").slice(1);
+  return pointer + joinPointer(tokens.map(token => decoded(token).replaceAll("~1", "/").replaceAll("~0", "~")));
+}
+
+/** An absolute URI without an empty fragment; `keepsFragment`, or without any. */
+function absolute(reference: string, base: string, keepsFragment = false): string {
+  // A base such as urn:uuid:... is no folder: only fragments are relative to it.
+  const uri = reference.startsWith("#") ? `${base}${reference}` : (URL.parse(reference, base)?.href ?? reference);
+  return keepsFragment ? uri : uri.replace(/#.*$/s, "");
+}
+
+function decoded(token: string): string {
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
+}

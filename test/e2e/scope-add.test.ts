@@ -1,0 +1,67 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeShop } from "../helpers/command-home.ts";
+
+const schema = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  title: "Tool",
+  $ref: "#/definitions/settings",
+  definitions: {
+    settings: {
+      type: "object",
+      required: ["token"],
+      minProperties: 1,
+      properties: {
+        token: { type: "string", "x-env": "TOOL_TOKEN", "x-masked": true },
+        port: { $ref: "shared/types.json#/definitions/port", default: 80 },
+        pair: { items: [{ type: "integer" }, { type: "string" }], additionalItems: false },
+      },
+    },
+  },
+};
+
+test("scope add makes a scope of a schema of an older draft and the files beside it, and shows what it will be first", async () => {
+  await using home = await makeShop();
+  const file = join(home.workFolder, "tool.json");
+  await mkdir(join(home.workFolder, "shared"));
+  const types = { definitions: { port: { type: "integer", maximum: 65_535, exclusiveMinimum: 0 } } };
+  await writeFile(join(home.workFolder, "shared/types.json"), JSON.stringify(types));
+  await writeFile(file, JSON.stringify(schema));
+
+  const shown = await home.run(["scope", "add", file, "--dry-run"]);
+  expect(shown).toMatchObject({ code: 0 });
+  expect(shown.output).toMatch(/tool\.token\tstring\tnot set, but required/);
+  expect(shown.output).toMatch(/tool\.port\tany\t80/);
+  expect(shown.errorOutput).toContain("minProperties is a rule for all fields together");
+  expect(await home.succeed(["scope", "list"])).not.toContain("tool");
+
+  expect((await home.run(["scope", "add", file, "--yes"])).output).toContain("Copied the scope tool");
+  await home.succeed(["set", "tool.port=8080", 'tool.pair:=[1,"a"]']);
+  expect(await home.succeed(["get", "tool.port"])).toBe("8080\n");
+  await home.refuse(3, ["set", "tool.port=70000"], "must be at most 65535");
+  await home.refuse(3, ["set", 'tool.pair:=[1,"a",2]'], "tool.pair");
+  // Not set, so no variable; null cannot be set, because the type does not have it.
+  expect(await home.succeed(["get", "tool.token", "--reveal"])).toBe("null\n");
+  expect(await home.succeed(["env", "--format", "json"])).toBe("{}\n");
+  await home.refuse(3, ["set", "tool.token:=null"], "tool.token");
+});
+
+test("scope add names every problem at once, and adds nothing", async () => {
+  await using home = await makeShop();
+  const file = join(home.workFolder, "broken.schema.json");
+  const properties = { a: { $ref: "http://elsewhere.test/x.json" }, b: { type: "text" }, c: { minLength: -1 } };
+  await writeFile(file, JSON.stringify({ properties: { ...properties, a: { type: "string" } } }));
+  await home.refuse(
+    3,
+    ["scope", "add", file, "--yes"],
+    /broken\.schema\.json cannot be a scope:\n +the field "b".*\n +the field "c"/,
+  );
+  await writeFile(file, JSON.stringify({ properties }));
+  await home.refuse(3, ["scope", "add", file, "--yes"], '"http://elsewhere.test/x.json" points outside the file');
+  await writeFile(file, "{\n  oops\n}");
+  await home.refuse(3, ["scope", "add", file, "--yes"], "line 2, column 3");
+  await home.refuse(3, ["scope", "add", file, "--name", "no/name", "--yes"], "line 2");
+  await home.refuse(2, ["scope", "add", join(home.workFolder, "missing.json"), "--yes"], "cannot be read");
+  expect(await home.succeed(["scope", "list"])).not.toContain("broken");
+});
