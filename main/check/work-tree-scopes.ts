@@ -46,11 +46,15 @@ export interface WorkTreeScopes {
  * limit, and links are not followed. The daemon never reads schemas from a work tree. Never throws: an
  * invalid scope is a problem (1106).
  */
-export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
+export function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
+  return readScopesIn(join(folder, scopesFolder));
+}
+
+/** Like `readWorkTreeScopes`, for a folder of schemas. */
+export async function readScopesIn(at: string): Promise<WorkTreeScopes> {
   const scopes = new Scopes();
   const files: SchemaFile[] = [];
   const problems: FileProblem[] = [];
-  const at = join(folder, scopesFolder);
   const found = await listFiles(at).catch((error: unknown) => error);
   if (found instanceof NoFolderError) {
     const problem = { code: 1106, message: found.message, line: 1, column: 1 } as const;

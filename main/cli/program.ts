@@ -41,6 +41,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   log: async () => (await import("./commands/log.ts")).addLogCommand,
   repo: async () => (await import("./commands/repo.ts")).addRepoCommand,
   schema: async () => (await import("./commands/schema.ts")).addSchemaCommand,
+  types: async () => (await import("./commands/types.ts")).addTypesCommand,
   scope: async () => (await import("./commands/scope.ts")).addScopeCommand,
   key: async () => (await import("./commands/key.ts")).addKeyCommand,
   mcp: async () => (await import("./commands/mcp.ts")).addMcpCommand,

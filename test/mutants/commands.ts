@@ -96,12 +96,6 @@ export const mutants = [
       replace: "      await save(last);\n      if (code === 0) {",
       name: "only then the state goes on",
     },
-    "passing over what the command changes itself": {
-      file: "main/cli/watch/exec-on-changes.ts",
-      find: "const shown = isOwn ? undefined : options.show(change);",
-      replace: "const shown = options.show(change);",
-      name: "does not start it again, unless asked",
-    },
   }),
   ...killedBy("env files", "test/main/cli/import-formats.test.ts", {
     "the refusal of a line that is not understood (it is skipped)": {
