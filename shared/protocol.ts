@@ -283,6 +283,8 @@ export interface RepositoryEntry {
   readonly inTree: boolean;
   /** Of a linked worktree that was not added itself: the id of the repository that it belongs to. */
   readonly base?: string;
+  /** With `base`: as git calls the worktree, and its number among those of its repository, from 1. */
+  readonly linked?: { readonly name: string; readonly slot: number };
   readonly revision: number;
   /** The number of stored fields that this key may read. */
   readonly modified: number;
@@ -549,6 +551,8 @@ export interface Reply<Result = unknown> {
   readonly schemas?: { readonly [field: string]: FieldSchema };
   /** If they were asked for: the fields whose values in the current file wait for trust. */
   readonly waits?: readonly string[];
+  /** With `waits`, of a linked worktree: as in its entry. */
+  readonly linked?: { readonly name: string; readonly slot: number };
   /** If they were asked for: the stored values of each layer; without `local` there are no local values. */
   readonly layers?: { readonly shared: Config; readonly local?: Config };
   /** What typed changes were read as. */

@@ -2,6 +2,7 @@ import { type Config, configEntries } from "./config.ts";
 import { joinConfigPath } from "./config-path.ts";
 import { RepoconfError } from "./errors.ts";
 import { isJsonObject, type JsonValue } from "./json.ts";
+import type { RepositoryEntry } from "./protocol.ts";
 import type { FieldSchema } from "./scopes/scope-schema.ts";
 import { rawValue } from "./typed-value.ts";
 
@@ -25,6 +26,8 @@ export interface EnvironmentSource {
   readonly fields: Fields;
   /** The fields whose values wait for trust. */
   readonly waiting: ReadonlySet<string>;
+  /** Of a linked worktree: what its variables `REPOCONF_WORKTREE` and `REPOCONF_SLOT` are, unless its values have such. */
+  readonly linked?: RepositoryEntry["linked"] | undefined;
 }
 
 /** This field is a list of variables with names and values. */
@@ -41,7 +44,7 @@ export function environmentFields(fields: Fields): string[] {
  * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws RepoconfError 1114 if a
  * value is untrusted, 1103 if two variables have the same name, or if a value cannot be in a variable.
  */
-export function variablesOf({ repo, config, fields, waiting }: EnvironmentSource): Variables {
+export function variablesOf({ repo, config, fields, waiting, linked }: EnvironmentSource): Variables {
   const untrusted = environmentFields(fields).filter(path => waiting.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
@@ -61,6 +64,9 @@ export function variablesOf({ repo, config, fields, waiting }: EnvironmentSource
       variables.set(name, { text, field: path });
     }
   }
+  const ofWorktree = linked === undefined ? {} : { REPOCONF_WORKTREE: linked.name, REPOCONF_SLOT: `${linked.slot}` };
+  for (const [name, text] of Object.entries(ofWorktree))
+    if (!variables.has(name)) variables.set(name, { text, field: "linked" });
   return variables;
 }
 

@@ -40,7 +40,7 @@ export interface LinkedWorktree {
 /** Where a repository's environment is read from. */
 interface HookSource {
   readonly home: Pick<Home, "settingsFile" | "trustFile" | "repositories" | "local" | "scopes">;
-  readonly repository: Pick<RepositoryEntry, "id" | "path" | "inTree">;
+  readonly repository: Pick<RepositoryEntry, "id" | "path" | "inTree" | "linked">;
   /** Read before the values: a value that is read before its schema may be a text that the schema then makes a variable. */
   readonly fields: EnvironmentSource["fields"];
   readValues(): Promise<Pick<EnvironmentSource, "config" | "waiting">>;
@@ -59,7 +59,7 @@ export async function hookAnswer({ home, repository, fields, readValues, resolve
   const trust = await readStamps([home.trustFile]);
   let variables: Variables;
   try {
-    variables = variablesOf({ repo, fields, ...(await readValues()) });
+    variables = variablesOf({ repo, fields, linked: repository.linked, ...(await readValues()) });
     const own = [...variables.keys()].find(name => reserved.test(name));
     if (own !== undefined) throw new RepoconfError(1103, `${own} is reserved for the hook. Rename this variable.`);
   } catch (error) {

@@ -12,6 +12,7 @@ import type { StoreEvents } from "./events.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
+import { ofBase } from "./mirror/linked-name.ts";
 import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "./mirror/repository-files.ts";
 import { moveAside } from "./removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
@@ -65,7 +66,7 @@ export class Roster {
   }
 
   async #addLocked(
-    { id, name, path, inTree, base, mayBeKnown, actor }: NewRepository,
+    { id, name, path, inTree, mayBeKnown, actor, ...more }: NewRepository,
     remote: string | undefined,
   ): Promise<RepositorySummary & Recognition> {
     const { repositories, shared, events } = this.#options;
@@ -85,7 +86,7 @@ export class Roster {
       throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, { repo: id });
     };
     assertFree();
-    if (inTree && path !== undefined) await this.#claimTree(id, path, base !== undefined);
+    if (inTree && path !== undefined) await this.#claimTree(id, path, more.base !== undefined);
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
     if (files.home.status.kind !== "missing") {
@@ -100,7 +101,7 @@ export class Roster {
       throw storageFailure(id, error);
     });
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-    const metadata = { name, ...place, inTree, ...(base !== undefined && { base }) };
+    const metadata = { name, ...place, inTree, ...ofBase(more) };
     if (shared !== undefined) await shared.additions.add(id, files.home, metadata, actor, assertFree);
     else
       await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {

@@ -66,6 +66,14 @@ export interface Recognition {
   readonly recognized?: true;
 }
 
+/** What tells the linked worktrees of one repository apart. */
+export interface LinkedName {
+  /** As git calls it. */
+  readonly name: string;
+  /** From 1; the main work tree is 0. Free again once the worktree is detached. */
+  readonly slot: number;
+}
+
 export interface NewRepository {
   readonly id: string;
   readonly name: string;
@@ -73,6 +81,7 @@ export interface NewRepository {
   readonly inTree: boolean;
   /** See `RepositoryInfo`. */
   readonly base?: string;
+  readonly linked?: LinkedName;
   /** With a shared log: a repository with the same remote and without a folder here gets this folder. */
   readonly mayBeKnown?: boolean;
   /** Who adds it: the author of the first revision. */
@@ -88,6 +97,8 @@ export interface RepositoryInfo {
   readonly inTree: boolean;
   /** Of a linked worktree that was not added itself: the id of the repository that it belongs to, whose trust and grants count for it. */
   readonly base?: string;
+  /** With `base`. */
+  readonly linked?: LinkedName;
   readonly revision: number;
   readonly health: readonly HealthProblem[];
 }

@@ -193,6 +193,11 @@ describe("repositories on the command line", () => {
       ["zoo@linked", "zoo"],
     ]);
     await home.refuse(1, ["repo", "add"], "is already the repository", { folder: at("linked") });
+    const variables = ["run", "--", "sh", "-c", "echo $REPOCONF_WORKTREE $REPOCONF_SLOT"];
+    for (const environment of [{}, { NODE_OPTIONS: "--no-warnings" }]) {
+      expect(await home.succeed(variables, { folder: at("linked"), environment })).toBe("linked 1\n");
+      expect(await home.succeed(variables, { folder: at("zoo"), environment })).toBe("\n");
+    }
     await rename(at("zoo"), at("moved"));
     for (const args of [
       ["get", "svc.timeout"],

@@ -163,7 +163,8 @@ test.each(kinds)(
       for (const { hash } of await home.json(["trust"], { folder }))
         await succeed(["trust", "--accept", hash], { folder });
     const of = (text: string) => (served === undefined ? "" : text);
-    expect((await run(["env", "--format", "dotenv"], { folder })).output).toBe(of(`WHO='${served}'\n`));
+    const { output } = await run(["env", "--format", "dotenv"], { folder });
+    expect(output.replace(/^REPOCONF_.*\n/gm, "")).toBe(of(`WHO='${served}'\n`));
     expect((await run(["run", "--", "sh", "-c", "echo $WHO"], { folder })).output).toBe(of(`${served}\n`));
     for (const options of [{ folder }, asKey]) {
       const [, who = ""] = /__repoconf_set 'WHO' '(.*)'/.exec((await run(["hook-load", "bash"], options)).output) ?? [];

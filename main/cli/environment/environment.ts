@@ -7,7 +7,7 @@ import { listFields, readConfig } from "../connect/fields.ts";
 /** The environment of a repository. Throws as `variablesOf`. */
 export async function readVariables(
   client: RepoconfClient,
-  repository: Pick<RepositoryEntry, "id">,
+  repository: Pick<RepositoryEntry, "id" | "linked">,
 ): Promise<Variables> {
   // First, because a value that is read before its schema may be a text that the schema then makes a variable.
   const fields = await listFields(client);
@@ -15,9 +15,9 @@ export async function readVariables(
 }
 
 /** The values that `variablesOf` needs beside the fields, which must have been read before. */
-export async function readValues(client: RepoconfClient, { id }: Pick<RepositoryEntry, "id">) {
+export async function readValues(client: RepoconfClient, { id, linked }: Pick<RepositoryEntry, "id" | "linked">) {
   const [{ config }, waiting] = await Promise.all([readConfig(client, { repo: id }), untrustedFields(client, id)]);
-  return { repo: id, config, waiting };
+  return { repo: id, config, waiting, linked };
 }
 
 /** The fields with untrusted values: read from the current file, or from the last health if the key may not list trust. */

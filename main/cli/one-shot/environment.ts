@@ -29,9 +29,9 @@ export async function run(command: readonly string[], options: RunOptions): Prom
 async function readEnvironment(options: RunOptions): Promise<{ readonly [name: string]: string } | undefined> {
   const reply = await askAbout("config/list", { schemas: true, waits: true }, options);
   if (reply === undefined || reply.errors.length > 0) return undefined;
-  const { result: config, repo = options.repo ?? "", waits = [] } = reply;
+  const { result: config, repo = options.repo ?? "", waits = [], linked } = reply;
   try {
-    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting: new Set(waits) });
+    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting: new Set(waits), linked });
     const texts = Array.from(variables, ([name, { text }]) => [name, text] as const);
     return texts.some(([, text]) => isSecretReference(text)) ? undefined : Object.fromEntries(texts);
   } catch {

@@ -13,6 +13,7 @@ import type {
 } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { configAt, historyFrom } from "../../store/history/repository-history.ts";
+import { ofBase } from "../../store/mirror/linked-name.ts";
 import { explainLayers } from "../../store/repository/repository-layers.ts";
 import type { Store } from "../../store/store.ts";
 import type { LastChange, RecordedChange, RepositoryInfo, RepositoryState, StoreEvent } from "../../store/types.ts";
@@ -189,11 +190,11 @@ export class ConfigService {
   /** A repository's state as the caller may see it; undefined if it may see nothing of it. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
-    const { id, name, path, inTree, base, revision } = state;
+    const { id, name, path, inTree, revision } = state;
     const stored = "stored" in state ? state.stored : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller.grants, id, state.health);
-    const place = { ...(path !== undefined && { path }), inTree, ...(base !== undefined && { base }) };
+    const place = { ...(path !== undefined && { path }), inTree, ...ofBase(state) };
     return this.#withFindings(caller, { id, name, ...place, revision, modified, health });
   }
 

@@ -95,9 +95,17 @@ export class Worktrees {
         return moved;
       }
       const id = randomBytes(12).toString("hex");
-      await roster.add({ id, name: `${name}@${linked.name}`, path: folder, inTree: true, base, actor });
+      const place = { path: folder, inTree: true, base, linked: { name: linked.name, slot: this.#freeSlot(base) } };
+      await roster.add({ id, name: `${name}@${linked.name}`, ...place, actor });
       return id;
     });
+  }
+
+  #freeSlot(base: string): number {
+    const taken = new Set(this.of(base).map(id => this.#store.repositories.brief(id)?.linked?.slot));
+    let slot = 1;
+    while (taken.has(slot)) slot += 1;
+    return slot;
   }
 
   /** One of the base's that git has moved: our mark is in the folder that git keeps of it. */

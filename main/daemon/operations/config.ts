@@ -73,10 +73,12 @@ export function configOperations(
       // First, because a value that is read before its schema may be a text that the schema then makes a variable.
       const readable = schemas ? readableFields(scopes, caller) : undefined;
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
+      const { linked } = (waits ? await service.entry(caller, repo) : undefined) ?? {};
       return {
         ...{ result: list.config, revision: list.revision, isShared: list.isShared },
         ...(readable !== undefined && { schemas: schemasOf(list.config, readable) }),
         ...(waits && { waits: await service.waiting(caller, repo) }),
+        ...(linked !== undefined && { linked }),
         ...(layers && { layers: await service.readLayers(caller, repo) }),
       };
     },

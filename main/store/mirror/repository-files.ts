@@ -17,8 +17,9 @@ import { isRemote } from "../../git/git-remote.ts";
 import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
 import { type RecordedFolder, WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { StorePaths } from "../types.ts";
+import type { LinkedName, StorePaths } from "../types.ts";
 import { fileProblem, shapeProblem } from "./file-problems.ts";
+import { readLinked } from "./linked-name.ts";
 
 export interface RepositoryMetadata {
   readonly name: string;
@@ -28,6 +29,7 @@ export interface RepositoryMetadata {
   readonly inTree: boolean;
   /** See `RepositoryInfo`. */
   readonly base?: string;
+  readonly linked?: LinkedName;
 }
 
 /** What the files of a repository hold now, or why they cannot be used. */
@@ -233,13 +235,13 @@ export class RepositoryFiles {
 
 /** The content of a repository's file in the home. */
 export function homeFileOf(
-  { name, path, remote, inTree, base }: RepositoryMetadata,
+  { name, path, remote, inTree, base, linked }: RepositoryMetadata,
   config: Config,
   { repositorySchemaFile }: Pick<StorePaths, "repositorySchemaFile">,
 ): JsonObject {
   const metadata = { name, ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
   return inTree
-    ? { ...metadata, inTree: true, ...(base !== undefined && { base }) }
+    ? { ...metadata, inTree: true, ...(base !== undefined && linked && { base, linked: { ...linked } }) }
     : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
 }
 
@@ -271,13 +273,16 @@ function stampNow(path: string): FileStamp | undefined {
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
 function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
-  const { name, path, remote, inTree, base } = value;
+  const { name, path, remote, inTree, base, linked } = value;
   return {
     name: typeof name === "string" && name !== "" ? name : id,
     ...(typeof path === "string" && isAbsolute(path) && { path }),
     ...(isRemote(remote) && { remote }),
     inTree: inTree === true && typeof path === "string" && isAbsolute(path),
-    ...(inTree === true && typeof base === "string" && isRepositoryId(base) && base !== id && { base }),
+    ...(inTree === true &&
+      typeof base === "string" &&
+      isRepositoryId(base) &&
+      base !== id && { base, linked: readLinked(id, linked) }),
   };
 }
 

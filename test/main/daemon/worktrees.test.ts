@@ -73,6 +73,17 @@ describe("a linked worktree of an in-tree repository is one of its own, on its b
     expect(scanned).toMatchObject({ path: at("fresh"), repo: "main" });
   });
 
+  test("each has the first number that is free when it is attached", async () => {
+    await link("linked");
+    const slotOf = async (name: string) => (await find(name)).linked?.slot;
+    await link("second");
+    expect([await slotOf("linked"), await slotOf("second"), await slotOf("main")]).toEqual([1, 2, undefined]);
+    await t.owner.call("repo/remove", { repo: (await find("linked")).id });
+    await t.restart();
+    await link("third");
+    expect([await slotOf("third"), await slotOf("second"), await slotOf("linked")]).toEqual([1, 2, 3]);
+  });
+
   test("its branch may lack the folder that was added: then the nearest one counts that it has", async () => {
     await mkdir(at("main", "packages", "web"), { recursive: true });
     await writeFile(fileOf("main", "packages", "web"), textOf("web.test"));
