@@ -280,6 +280,7 @@ export class Store {
           const translated = one.translate(event);
           if (translated !== undefined) this.events.publish(translated);
         }
+        if (!isLayer && event.kind === "changed") this.layers.tellHidden(repository, event.change.changes);
       },
       onMetadata: (state: RepositoryState) => {
         if (!isLayer) this.#handEdits.watchFolder(state);

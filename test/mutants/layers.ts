@@ -39,6 +39,11 @@ export const mutants = [
       replace: "return here.number < there.number;",
       name: "speak of what counts",
     },
+    "telling that a map changed below a local one": {
+      file: "main/store/store.ts",
+      find: '        if (!isLayer && event.kind === "changed") this.layers.tellHidden(repository, event.change.changes);\n',
+      name: "is told once",
+    },
     "starting without the local values of a removed repository": {
       file: "main/store/layers/layers.ts",
       find: "      await this.moveLeft(repo);\n",

@@ -1,5 +1,8 @@
 import { join } from "node:path";
+import { configValue } from "../../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { isJsonObject } from "../../../shared/json.ts";
 import type { Layer } from "../../../shared/protocol.ts";
 import { isRepositoryId, localDocumentOf, repositoryOfDocument } from "../../../shared/repository-id.ts";
 import { ignoreMissing } from "../../files/file-system.ts";
@@ -77,6 +80,19 @@ export class Layers {
     const above: readonly DocumentAbove[] = [{ name: "local", document }];
     this.#above.set(repo, above);
     return above;
+  }
+
+  /**
+   * Tells once, until it is dismissed, that a value changed below a local one that hides all of it. A list that is merged by name, or a
+   * single value, hides nothing that a person would miss.
+   */
+  tellHidden({ id: repo, above }: Repository, changes: readonly ConfigPath[]): void {
+    for (const { scope, field } of changes) {
+      if (!above.some(({ document }) => isJsonObject(configValue(document.own.stored ?? {}, scope, field)))) continue;
+      const path = joinConfigPath(scope, field);
+      const message = `The shared value of ${path} changed, and your local one, which still counts, has nothing of it. To compare them: repoconf explain ${path}`;
+      void this.#context.findings.add({ repo, message, isNote: true });
+    }
   }
 
   /** Leaves only the index entries of the documents above a repository that is at rest. */

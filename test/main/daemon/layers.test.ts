@@ -189,6 +189,23 @@ test("a list whose items have names is merged by them, and a set of all of it is
   expect(await own()).toEqual([[item("A", "9")], undefined]);
 });
 
+test("a map that changes below a local one is told once, and nothing else that a local value hides", async () => {
+  await using shop = await startLayered();
+  const services = (image: string) => ({ web: { ready: "true", image } });
+  await shop.set({ "svc.timeout": 5, "svc.services": services("own"), layer: "local" });
+  const health = async () => (await shop.t.owner.call("repo/list")).result[0]?.health ?? [];
+  const told = [{ code: 1116, message: expect.stringContaining("shared value of svc.services changed") }];
+  await shop.set({ "svc.timeout": 31, layer: "shared" });
+  expect(await health()).toEqual([]);
+  await shop.set({ "svc.services": services("a"), layer: "shared" });
+  await poll(health).toMatchObject(told);
+  await shop.set({ "svc.services": services("b"), layer: "shared" });
+  expect(await health()).toMatchObject(told);
+  await shop.t.owner.call("daemon/dismiss", { id: (await health())[0]?.finding });
+  await shop.set({ "svc.services": services("c"), layer: "shared" });
+  expect(await health()).toEqual([]);
+});
+
 test("a removed repository takes its local file to removed/, and one added again starts without it", async () => {
   await using shop = await startLayered();
   await shop.set({ "svc.timeout": 5, layer: "local" });
