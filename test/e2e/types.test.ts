@@ -67,11 +67,12 @@ export function use({ shop, svc }: ConfigScopes): readonly (string | number | un
   const mode: "fast" | 'it\\'s "slow"' | "\\\\" = shop.mode;
   const level: 1 | 2.5 | null = shop.level;
   const none: null | string = shop.class;
+  const inner: readonly unknown[] | undefined = shop.tree.inner;
   // @ts-expect-error: it may be null
   const text: string = shop.class;
   // @ts-expect-error: there is no such field
   shop.prot;
-  return [shop.port.toFixed(), shop["max-size"], mode, level ?? 0, none ?? text, shop.hosts[0]?.name, shop.limits["a"], shop.tree.inner?.[0]?.name, svc.timeout];
+  return [shop.port.toFixed(), shop["max-size"], mode, level ?? 0, none ?? text, shop.hosts[0]?.name, shop.limits["a"], inner?.length, svc.timeout];
 }
 `;
   await writeFile(join(home.workFolder, "use.ts"), use);
@@ -163,4 +164,19 @@ test("the text is the same every time, without a daemon; --check tells a file th
   expect(ofHome).toContain('"own": Own');
   expect(ofHome).not.toContain("shop");
   await expect(home.endpoint()).rejects.toThrow("ENOENT");
+});
+
+test("references in circles, and ones that would multiply without end, are types of any value", async () => {
+  await using home = await makeWorkTree();
+  const pair = (next: number) => ({
+    type: "object",
+    properties: Object.fromEntries(["a", "b", "c", "d"].map(name => [name, { $ref: `#/$defs/level${next}` }])),
+  });
+  const $defs = Object.fromEntries(Array.from({ length: 20 }, (_, level) => [`level${level}`, pair(level + 1)]));
+  const properties = { all: { $ref: "#/$defs/level0", default: {} }, self: { $ref: "#/$defs/self", default: [] } };
+  const self = { type: "array", items: { $ref: "#/$defs/self" } };
+  await putScope(home, "shop", { type: "object", properties, $defs: { ...$defs, level20: { type: "string" }, self } });
+  const text = await home.succeed(["types", "--lang", "go"]);
+  expect(text).toContain('Self []any `json:"self"`');
+  expect(text.length).toBeLessThan(2_000_000);
 });

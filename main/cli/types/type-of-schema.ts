@@ -30,13 +30,20 @@ export interface TypedScope {
 }
 
 const unknown: Type = { kind: "unknown" };
-/** References may be in circles. */
-const deepest = 12;
+/** Parts of one field; references to references may make any number of few lines. */
+const mostParts = 2_000;
+
+interface Walk {
+  readonly root: unknown;
+  /** The references that lead here: one of them again would be a circle. */
+  readonly open: readonly string[];
+  readonly left: { parts: number };
+}
 
 /** The type of a scope's values, each of which is present. A value may also be the default that its schema gives it. */
 export function typeOfScope(root: { readonly properties: { readonly [field: string]: unknown } }): Type {
   const members = Object.entries(root.properties).map(([name, schema]) => {
-    const type = typeOf(schema, root, 0);
+    const type = typeOf(schema, { root, open: [], left: { parts: mostParts } });
     const byDefault = isJsonObject(schema) && schema["default"] !== undefined ? schema["default"] : null;
     return memberOf(name, byDefault === null ? unionOf([type, { kind: "null" }]) : type, schema, true);
   });
@@ -50,16 +57,17 @@ function memberOf(name: string, type: Type, schema: unknown, isRequired: boolean
 }
 
 /** Everything in a schema has to hold, so the type of any one keyword is right: the most telling one is taken. */
-function typeOf(schema: unknown, root: unknown, depth: number): Type {
-  if (!isJsonObject(schema) || depth > deepest) return unknown;
-  const inner = (one: unknown) => typeOf(one, root, depth + 1);
+function typeOf(schema: unknown, walk: Walk): Type {
+  walk.left.parts -= 1;
+  if (!isJsonObject(schema) || walk.left.parts < 0) return unknown;
+  const inner = (one: unknown) => typeOf(one, walk);
   const { const: value, enum: values, $ref, type, anyOf, oneOf, allOf } = schema;
   const listed = value === undefined ? values : [value];
   if (Array.isArray(listed) && listed.length > 0 && listed.every(isLiteral))
     return { kind: "literals", values: listed };
-  if (typeof $ref === "string") {
-    const target = /^#(?:\/|$)/.test($ref) ? valueAt(root, decoded($ref.slice(1))) : undefined;
-    const referred = inner(target);
+  if (typeof $ref === "string" && !walk.open.includes($ref)) {
+    const target = /^#(?:\/|$)/.test($ref) ? valueAt(walk.root, decoded($ref.slice(1))) : undefined;
+    const referred = typeOf(target, { ...walk, open: [...walk.open, $ref] });
     if (referred.kind !== "unknown") return referred;
   }
   if (type !== undefined) return unionOf([type].flat().map(one => typeNamed(one, schema, inner)));
