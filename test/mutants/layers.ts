@@ -2,7 +2,7 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways in which a private value gets where everyone sees it, or something else counts than what was set. */
 export const mutants = [
-  ...killedBy("layers", "test/main/daemon/layers.test.ts", {
+  ...killedBy("S21", "test/main/daemon/layers.test.ts", {
     "starting an edit of the shared layer from its own value (it starts from the local one)": {
       file: "main/daemon/config/change-check.ts",
       find: '? valueIn("shared") : undefined;',
