@@ -25,7 +25,8 @@ function coversRight(grant: Grant, right: Right): boolean {
   return right === "read" || grant.right === "write";
 }
 
-function patternCovers(pattern: string, path: string): boolean {
+/** Whether a field pattern of a grant covers a field (`<scope>.<field>`). */
+export function patternCovers(pattern: string, path: string): boolean {
   if (!pattern.endsWith("*")) return pattern === path;
   const start = pattern.slice(0, -1);
   return path.startsWith(isOpenScope(pattern) ? `${start}.` : start);

@@ -51,6 +51,8 @@ export class Store {
   readonly lastChanges = new LastChanges();
   readonly erasures: Erasures;
   readonly #context: StoreContext;
+  /** How much history of each repository is kept. */
+  readonly retention: StoreOptions["retention"];
   readonly #options: StoreOptions;
   readonly #journals: Journals;
   readonly #mirrors: MirrorSchedule;
@@ -68,6 +70,7 @@ export class Store {
     this.#context = context;
     this.paths = context.paths;
     this.#options = options;
+    this.retention = options.retention;
     this.#journals = journals;
     this.#missed = missed;
     this.log = context.log;

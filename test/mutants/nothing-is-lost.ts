@@ -54,9 +54,9 @@ export const mutants = [
   ...killedBy("R2", "test/promises/r2-together.test.ts", {
     "applying the fields of a set as one change": {
       file: "main/daemon/config/config-changes.ts",
-      find: "      const applied = await repository.change(this.#changeRequest(caller, request));\n",
+      find: "      const applied = await repository.change(this.#changeRequest(caller, request, claim));\n",
       replace:
-        "      for (const one of request.values)\n        await repository.change(this.#changeRequest(caller, { ...request, values: new Map([one]) }));\n      const applied = await repository.change(this.#changeRequest(caller, request));\n",
+        "      for (const one of request.values)\n        await repository.change(this.#changeRequest(caller, { ...request, values: new Map([one]) }, claim));\n      const applied = await repository.change(this.#changeRequest(caller, request, claim));\n",
     },
   }),
   ...killedBy("R3", "test/promises/r3-power-loss.test.ts", {

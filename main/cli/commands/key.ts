@@ -1,14 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Grants, Right } from "../../../shared/grants.ts";
+import { splitConfigPath } from "../../../shared/config-path.ts";
+import { type Grants, patternCovers, type Right } from "../../../shared/grants.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
+import { listFields, nearest } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
-import { CommandError } from "../output/exit-codes.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { print, printJson, printNote, printTable } from "../output/terminal.ts";
 
 interface CreateOptions extends SessionOptions, OutputOptions {
   readonly repo?: readonly string[];
   readonly field?: readonly string[];
   readonly right: Right;
+  readonly read?: readonly string[];
+  readonly write?: readonly string[];
   readonly expires?: string;
   readonly audited?: boolean;
 }
@@ -18,10 +22,15 @@ export function addKeyCommand(program: Command): void {
   const key = program.command("key").description("manage API keys for tools, and what they may read and write");
   addJsonOption(addSessionOptions(key.command("create")))
     .argument("<name>", "what the key is for; the history shows this name")
-    .description("create a key and print it; it is shown only once")
+    .summary("create a key and print it; it is shown only once")
+    .description(
+      "create a key and print it; it is shown only once\n\n  repoconf key create ci --repo shop --read 'svc.*' --write 'deploy.*'",
+    )
     .option("--repo <repository...>", "id or name of the repositories it may access (default: all)")
-    .option("--field <pattern...>", "svc.timeout, svc.proxy_*, svc.* (default: all)")
-    .addOption(new Option("--right <right>", "what it may do").choices(["read", "write"]).default("read"))
+    .option("--read <pattern...>", "fields that it may read: svc.timeout, svc.proxy_*, svc.*, or *")
+    .option("--write <pattern...>", "fields that it may read and write, likewise")
+    .option("--field <pattern...>", "the fields for --right, instead of --read and --write (default: all)")
+    .addOption(new Option("--right <right>", "what it may do with --field").choices(["read", "write"]).default("read"))
     .option(
       "--expires <time>",
       "when it expires: a time such as 2027-01-31T12:00:00Z, or a duration such as 12h or 30d",
@@ -48,24 +57,39 @@ function parseExpiry(text: string): string {
   return text;
 }
 
-async function create(name: string, options: CreateOptions): Promise<void> {
+async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
+  const { read, write, field, right } = options;
+  const isSplit = read !== undefined || write !== undefined;
+  if (isSplit && (field !== undefined || command.getOptionValueSource("right") === "cli"))
+    throw new CommandError("Give --read and --write, or --field and --right, but not both.", exitCodes.usage);
   await withSession(options, async ({ client }) => {
     const named = options.repo ?? [];
-    const repos = await Promise.all(named.map(async repo => (await chooseRepository(client, repo)).id));
-    const grants: Grants = [
-      { repos: named.length === 0 ? "*" : repos, fields: options.field ?? ["*"], right: options.right },
-    ];
+    const ids = await Promise.all(named.map(async repo => (await chooseRepository(client, repo)).id));
+    const repos = named.length === 0 ? ("*" as const) : ids;
+    const grantsOf = (one: Right, fields: readonly string[] | undefined): Grants =>
+      fields === undefined ? [] : [{ repos, fields, right: one }];
+    const grants = isSplit ? [...grantsOf("read", read), ...grantsOf("write", write)] : grantsOf(right, field ?? ["*"]);
+    const known = [...(await listFields(client)).keys()];
     const { key, ...entry } = await client.run("key/create", {
       name,
       grants,
       ...(options.expires !== undefined && { expires: options.expires }),
       ...(options.audited && { audited: true }),
     });
+    for (const pattern of grants.flatMap(({ fields }) => fields))
+      if (!known.some(path => patternCovers(pattern, path))) warnOfNothing(pattern, known);
     if (options.json) return printJson({ ...entry, key });
     printNote(`The key of ${entry.name} (${entry.id}). It is shown only once; tools read it from REPOCONF_API_KEY.`);
     print(key);
   });
+}
+
+/** The field may come with a scope that is added later, so the key is made all the same. */
+function warnOfNothing(pattern: string, known: readonly string[]): void {
+  const like = known.find(path => splitConfigPath(path)?.field === pattern) ?? nearest(pattern, known);
+  const hint = like === undefined ? "To list all fields: repoconf describe" : `Did you mean "${like}"?`;
+  printNote(`No field matches "${pattern}", so the key may do nothing by it. ${hint}`);
 }
 
 async function list(options: SessionOptions & OutputOptions): Promise<void> {

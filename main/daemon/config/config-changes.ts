@@ -21,6 +21,7 @@ import {
 } from "../../store/values/counted-values.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
 import type { Caller } from "../keys/caller.ts";
+import type { RevisionBudget, RevisionClaim } from "../rights/revision-budget.ts";
 import { ChangeCheck, type ConfigChangeRequest, type Decision, noSuchField } from "./change-check.ts";
 import { visibleError } from "./config-service.ts";
 
@@ -52,9 +53,11 @@ export class ConfigChanges {
   readonly #store: Store;
   readonly #scopes: Scopes;
   readonly #check: ChangeCheck;
+  readonly #budget: RevisionBudget;
 
-  constructor(store: Store, scopes: Scopes) {
+  constructor(store: Store, scopes: Scopes, budget: RevisionBudget) {
     this.#store = store;
+    this.#budget = budget;
     this.#scopes = scopes;
     this.#check = new ChangeCheck(store, scopes);
   }
@@ -145,12 +148,14 @@ export class ConfigChanges {
     repo: string,
     request: ConfigChangeRequest,
   ): Promise<{ entry?: ChangedRepository; errors: readonly RepoconfError[] }> {
+    const claim = this.#budget.claim(caller);
     try {
       const repository = this.#store.repositories.require(repo);
-      const applied = await repository.change(this.#changeRequest(caller, request));
+      const applied = await repository.change(this.#changeRequest(caller, request, claim));
       const entry = this.#entry(applied, request);
       return { ...(entry !== undefined && { entry }), errors: applied.answer.errors };
     } catch (error) {
+      claim.release();
       return { errors: [asRequestError(caller, error, repo)] };
     }
   }
@@ -160,18 +165,21 @@ export class ConfigChanges {
     repos: readonly string[],
     request: ConfigChangeRequest,
   ): Promise<ConfigChangeResult> {
+    const claim = this.#budget.claim(caller);
     try {
-      const change = this.#changeRequest(caller, request);
+      const change = this.#changeRequest(caller, request, claim);
       const outcomes = await changeTogether(this.#store.repositories, this.#store.log, repos, change);
       const applied = repos.flatMap(repo => outcomes.get(repo) ?? []);
       const errors = applied.flatMap(({ answer }) => answer.errors);
+      if (errors.length > 0) claim.release();
       return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
     } catch (error) {
+      claim.release();
       return { result: [], errors: [asRequestError(caller, error, undefined)] };
     }
   }
 
-  #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Decision> {
+  #changeRequest(caller: Caller, request: ConfigChangeRequest, claim: RevisionClaim): ChangeRequest<Decision> {
     const { source, reason, atomic, dryRun, flush, batch, layer, localValues } = request;
     return {
       actor: caller.actor,
@@ -183,7 +191,11 @@ export class ConfigChanges {
       decide: state => {
         const decision = this.#check.decide(caller, state, request);
         if (atomic && decision.errors.length > 0) return { edits: undefined, answer: decision };
-        return { edits: dryRun ? [] : decision.accepted, answer: decision };
+        if (dryRun) return { edits: [], answer: decision };
+        const refusal = claim.take(state, decision);
+        if (refusal === undefined) return { edits: decision.accepted, answer: decision };
+        const refused = { errors: [...decision.errors, refusal], accepted: [], changed: new Set<never>() };
+        return { edits: atomic ? undefined : [], answer: refused };
       },
     };
   }

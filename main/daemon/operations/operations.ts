@@ -10,6 +10,7 @@ import type { FolderMarks } from "../folders/folder-marks.ts";
 import { RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Worktrees } from "../folders/worktrees.ts";
 import type { DaemonServer } from "../http/server.ts";
+import { RevisionBudget } from "../rights/revision-budget.ts";
 import type { RunState } from "../run-state.ts";
 import type { Operations, Outcome, RequestContext } from "../socket/dispatch.ts";
 import { configOperations } from "./config.ts";
@@ -47,7 +48,7 @@ export function createOperations(
   access: AccessOperationsOptions,
   daemon: DaemonOperationsOptions,
 ): Operations {
-  const changes = new ConfigChanges(store, scopes);
+  const changes = new ConfigChanges(store, scopes, new RevisionBudget(clock, store.retention));
   const { marks, worktrees } = folders;
   const finder = new RepositoryFinder(marks.index, service, { store, worktrees });
   const all: Operations = {
