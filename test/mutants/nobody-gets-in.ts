@@ -111,7 +111,7 @@ export const mutants = [
       replace: "return id.length <= 64 || (repositoryId.test(id) && !deviceName.test(id));",
     },
     "the refusal of a member called __proto__ in a value": {
-      file: "main/scopes/scopes.ts",
+      file: "main/scopes/value-check.ts",
       find: `  if (Object.hasOwn(value, "__proto__")) return "";\n`,
     },
   }),

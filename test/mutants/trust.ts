@@ -10,7 +10,7 @@ export const mutants = [
       name: "the daemon uses no scope before a person accepts it",
     },
     "the values that a scope would run from the hash by which it is accepted": {
-      file: "main/cli/change/trust-scopes.ts",
+      file: "main/cli/scopes/trust-scopes.ts",
       find: "effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),",
       name: "is accepted by a hash of the schema and these values",
     },
