@@ -38,7 +38,6 @@ export const mutants = [
       file: "main/cli/mcp/write-tools.ts",
       find: 'if (entry?.actor === "this key")',
       replace: "if (entry !== undefined)",
-      name: "%s",
     },
     "ending the connection of a call that is cancelled": {
       edits: [
