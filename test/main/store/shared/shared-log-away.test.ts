@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import type { Finding } from "../../../../shared/protocol.ts";
 import { type TestDaemon, until } from "../../../helpers/daemon.ts";
@@ -57,8 +58,8 @@ describeWithNats("while the shared log is away", () => {
     await using line = await openServerLine(server.port);
     const log = { address: `nats://127.0.0.1:${line.port}/team` };
     await using laptop = await world.start("laptop", undefined, { log });
-    const path = laptop.homeFolder;
-    const addUnconfirmed = async (id: string) => {
+    const [path, sitePath] = [laptop.homeFolder, dirname(laptop.homeFolder)];
+    const addUnconfirmed = async (id: string, path: string) => {
       line.mute();
       server.clock.isHurried = true;
       const { errors } = await laptop.owner.call("repo/add", { name: id, id, path });
@@ -66,13 +67,13 @@ describeWithNats("while the shared log is away", () => {
       expect(errors).toMatchObject([{ code: 1108, details: { outcome: "unknown" } }]);
       expect(errors[0]?.message).toContain(`repoconf repo move ${id} ${path}`);
     };
-    await addUnconfirmed("shop");
+    await addUnconfirmed("shop", path);
     line.cut();
     await hasRepositories(laptop, 1);
     expect(JSON.parse(await laptop.readRepository("shop"))).toMatchObject({ name: "shop", path });
     expect((await laptop.owner.call("repo/list")).result).toMatchObject([{ id: "shop", path }]);
 
-    await addUnconfirmed("site");
+    await addUnconfirmed("site", sitePath);
     await laptop.daemon.close();
     line.cut();
     await laptop.restart();
@@ -80,7 +81,9 @@ describeWithNats("while the shared log is away", () => {
     expect(JSON.parse(await laptop.readRepository("site"))).toMatchObject({ name: "site" });
     const [, site] = (await laptop.owner.call("repo/list")).result;
     expect(site).not.toHaveProperty("path");
-    expect((await laptop.owner.call("repo/update", { repo: "site", path })).result).toMatchObject({ path });
+    expect((await laptop.owner.call("repo/update", { repo: "site", path: sitePath })).result).toMatchObject({
+      path: sitePath,
+    });
   });
 
   test("files that people put into the folders of one machine or two become one repository on all when it is back", async () => {
