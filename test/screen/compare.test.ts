@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { untilHealth } from "../helpers/broken-file.ts";
@@ -163,8 +164,9 @@ describeScreen("the compare page", () => {
   test("finds a repository among many by name or path, distinguishes equal names, and goes back on Escape", async () => {
     const files = Array.from({ length: 205 }, (_, at) => `web${at}`);
     await using screen = await startScreen({ repositories: { shop: {} }, files });
-    for (const id of ["one", "two"])
-      await screen.t.owner.call("repo/add", { id, name: "twin", path: screen.t.homeFolder });
+    const { homeFolder } = screen.t;
+    for (const [id, path] of Object.entries({ one: homeFolder, two: join(homeFolder, "repos") }))
+      await screen.t.owner.call("repo/add", { id, name: "twin", path });
     await screen.set("two", { "svc.timeout": 30 });
     await using window = await screen.open();
     const { page } = window;

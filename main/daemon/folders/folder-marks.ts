@@ -18,6 +18,7 @@ export class FolderMarks {
   #top: string;
   #last: Promise<void> = Promise.resolve();
   #repaired: Promise<void> = Promise.resolve();
+  readonly #closed = Promise.withResolvers<undefined>();
   #isClosed = false;
 
   constructor(
@@ -46,6 +47,7 @@ export class FolderMarks {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#closed.resolve(undefined);
     await this.#repaired;
     await this.#last;
   }
@@ -57,7 +59,9 @@ export class FolderMarks {
       this.#top = join(home.temporary, "folders");
       await rm(this.#top, { recursive: true, force: true });
     }
-    const wanted = await this.index.folders();
+    // Not before every file has been read: a stop does not wait for that.
+    const wanted = await Promise.race([this.index.folders(), this.#closed.promise]);
+    if (wanted === undefined) return;
     const wrong = new Set([...(found ?? [])].filter(folder => !wanted.has(folder)));
     for (const folder of wanted) if (found?.has(folder) !== true) wrong.add(folder);
     // One by one, so that those of new repositories are not late.

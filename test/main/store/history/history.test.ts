@@ -44,7 +44,7 @@ describe("history/list", () => {
     expect(errors).toEqual([]);
     expect(result).toEqual([
       { revision: 6, ...owner, source: "unset", ...svc({ domain: field("", "b.test", false) }) },
-      { revision: 5, time, actor: "tool", source: "set", ...svc({ timeout: field(46, 45) }) },
+      { revision: 5, time, actor: "tool", key: expect.any(String), source: "set", ...svc({ timeout: field(46, 45) }) },
       { revision: 4, ...file, ...svc({ timeout: field(45, 31) }) },
       { revision: 3, ...owner, source: "set", ...svc({ domain: field("b.test", "a.test") }) },
       {
