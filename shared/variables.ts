@@ -26,6 +26,8 @@ export interface EnvironmentSource {
   readonly fields: Fields;
   /** The fields whose values wait for trust. */
   readonly waiting: ReadonlySet<string>;
+  /** For a command that is about to run: it needs the values that the scopes require. */
+  readonly isForRun?: boolean;
   /** Of a linked worktree: what its variables `REPOCONF_WORKTREE` and `REPOCONF_SLOT` are, unless its values have such. */
   readonly linked?: RepositoryEntry["linked"] | undefined;
 }
@@ -42,14 +44,19 @@ export function environmentFields(fields: Fields): string[] {
 
 /**
  * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws RepoconfError 1114 if a
- * value is untrusted, 1103 if two variables have the same name, or if a value cannot be in a variable.
+ * value is untrusted, 1103 if two variables have the same name, if a value cannot be in a variable, or for a run if values are missing.
  */
-export function variablesOf({ repo, config, fields, waiting, linked }: EnvironmentSource): Variables {
+export function variablesOf({ repo, config, fields, waiting, linked, isForRun }: EnvironmentSource): Variables {
   const untrusted = environmentFields(fields).filter(path => waiting.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
     const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${repo}`;
     throw new RepoconfError(1114, message, { repo });
+  }
+  const missing = isForRun === true ? missingFields(config, fields) : [];
+  if (missing.length > 0) {
+    const message = `Nothing was run, because no value is set for ${missing.join(", ")}, which the scope requires. Set it: repoconf set ${missing[0]}=VALUE`;
+    throw new RepoconfError(1103, message, { repo });
   }
   const variables = new Map<string, Variable>();
   for (const { scope, field, value } of configEntries(config)) {
@@ -68,6 +75,14 @@ export function variablesOf({ repo, config, fields, waiting, linked }: Environme
   for (const [name, text] of Object.entries(ofWorktree))
     if (!variables.has(name)) variables.set(name, { text, field: "linked" });
   return variables;
+}
+
+/** The fields that a scope requires and that have no value. */
+function missingFields(config: Config, fields: Fields): string[] {
+  return [...configEntries(config)].flatMap(({ scope, field, value }) => {
+    const path = joinConfigPath(scope, field);
+    return value === null && fields.get(path)?.["x-required"] === true ? [path] : [];
+  });
 }
 
 function cannotContain(path: string, name: string, what: string): string {

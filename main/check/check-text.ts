@@ -1,4 +1,4 @@
-import { type Config, configEntries } from "../../shared/config.ts";
+import { type Config, configEntries, configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { isNote } from "../../shared/health.ts";
 import { isJsonObject } from "../../shared/json.ts";
@@ -45,7 +45,15 @@ export function interpretText(text: string, rules: Rules): InterpretedText {
   const locate: Locate = paths => json.locate(paths.map(path => ["config", ...path]));
   const { scopes } = rules;
   const { stored, health } = interpretConfig(config, undefined, rules, { locate });
-  return { stored, problems: inOrder([...unknown, ...health, ...deprecatedFields(config, scopes, locate)]) };
+  return {
+    stored,
+    problems: inOrder([
+      ...unknown,
+      ...health,
+      ...deprecatedFields(config, scopes, locate),
+      ...missingFields(config, scopes),
+    ]),
+  };
 }
 
 /** Fields that are active but that their schema marks as deprecated. */
@@ -64,6 +72,16 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
       ...places[index],
     };
   });
+}
+
+/** Fields without a default that their scope requires. */
+export function missingFields(config: Config, scopes: Scopes): HealthProblem[] {
+  const named = withNewNames(config, scopes).config;
+  return [...scopes.all()].flatMap(({ name, required }) =>
+    required
+      .filter(field => configValue(named, name, field) === undefined)
+      .map(field => ({ code: 1115, message: `${name}.${field} is required and not set.`, field: `${name}.${field}` })),
+  );
 }
 
 /** Sorts problems by position. The one without a position, which counts the unreported problems, comes last. */

@@ -56,7 +56,7 @@ export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): Sco
   const notes = [...ignored].map(rule => `${rule} is a rule for all fields together, which is not checked`);
   for (const [name, field] of fields) {
     if (!isJsonObject(field) || field["default"] !== undefined) continue;
-    fields.set(name, { ...field, default: null });
+    fields.set(name, { ...field, default: null, ...(required.has(name) && { "x-required": true }) });
     unset.add(name);
   }
   for (const name of required) if (!fields.has(name)) notes.push(`it requires "${name}", which is not a field`);

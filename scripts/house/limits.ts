@@ -45,7 +45,7 @@ export const limits: Limits = {
     },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },
-    "main/store/store.ts": { lines: 310, reason: "only puts parts together, which have their own files" },
+    "main/store/store.ts": { lines: 320, reason: "only puts parts together, which have their own files" },
     "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
     "shared/protocol.ts": { lines: 690, reason: "the protocol's types, in one file to read" },
   },

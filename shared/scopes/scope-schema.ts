@@ -25,6 +25,8 @@ export interface ValueSchema {
   readonly "x-secret"?: boolean;
   /** Ours, for a whole field: the layers that may have a value of it, such as `["shared"]`; if left out, all. */
   readonly "x-layers"?: readonly string[];
+  /** Ours, for a whole field, added where the scope's `required` names a field without a default: somebody should set it. */
+  readonly "x-required"?: boolean;
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */

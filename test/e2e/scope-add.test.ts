@@ -45,6 +45,19 @@ test("scope add makes a scope of a schema of an older draft and the files beside
   expect(await home.succeed(["get", "tool.token", "--reveal"])).toBe("null\n");
   expect(await home.succeed(["env", "--format", "json"])).toBe("{}\n");
   await home.refuse(3, ["set", "tool.token:=null"], "tool.token");
+  // But required: nothing runs without it, and doctor and check say so.
+  await home.refuse(3, ["run", "true"], "no value is set for tool.token, which the scope requires");
+  await home.refuse(3, ["run", "--watch", "true"], "repoconf set tool.token=VALUE");
+  expect((await home.run(["doctor"])).output).toContain("tool.token is required and not set");
+  await mkdir(join(home.workFolder, ".repoconf/scopes"), { recursive: true });
+  await writeFile(
+    join(home.workFolder, ".repoconf/scopes/own.schema.json"),
+    JSON.stringify({ properties: { a: {} }, required: ["a"] }),
+  );
+  await writeFile(join(home.workFolder, ".repoconf.json"), "{}");
+  expect((await home.run(["check"])).output).toContain("own.a is required and not set");
+  await home.succeed(["set", "tool.token=abc"]);
+  expect(await home.succeed(["run", "printenv", "TOOL_TOKEN"])).toBe("abc\n");
 });
 
 test("scope add names every problem at once, and adds nothing", async () => {

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { missingFields } from "../../check/check-text.ts";
 import { foreignStampOf } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
@@ -85,11 +86,15 @@ export async function checkRepository(id: string, paths: StorePaths, known: Know
         )
       : problem(check, reason, "Fix it in an editor, or with repoconf set or unset.", place);
   });
+  const missing = missingFields(config, scopes).map(({ message, field }) =>
+    note(check, `${id}: ${message}`, `Set it, unless a local value does: repoconf set --repo ${id} ${field}=VALUE`),
+  );
   return {
     id,
     head: metadata,
     stamps,
     findings: [
+      ...missing,
       ...checkShape(id, home, tree),
       ...(await checkFolder(id, home, metadata)),
       ...(tree?.status.kind === "missing" ? await checkAbsence(id, home, metadata, known) : []),

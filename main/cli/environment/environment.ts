@@ -8,10 +8,11 @@ import { listFields, readConfig } from "../connect/fields.ts";
 export async function readVariables(
   client: RepoconfClient,
   repository: Pick<RepositoryEntry, "id" | "linked">,
+  isForRun = false,
 ): Promise<Variables> {
   // First, because a value that is read before its schema may be a text that the schema then makes a variable.
   const fields = await listFields(client);
-  return variablesOf({ ...(await readValues(client, repository)), fields });
+  return variablesOf({ ...(await readValues(client, repository)), fields, isForRun });
 }
 
 /** The values that `variablesOf` needs beside the fields, which must have been read before. */

@@ -18,7 +18,7 @@ export async function env(_none: readonly string[], options: EnvOptions): Promis
 
 /** `repoconf run`. */
 export async function run(command: readonly string[], options: RunOptions): Promise<boolean> {
-  const variables = await readEnvironment(options);
+  const variables = await readEnvironment(options, true);
   if (variables === undefined) return false;
   const code = await runOnce(command, variables);
   await flushOutput();
@@ -26,12 +26,15 @@ export async function run(command: readonly string[], options: RunOptions): Prom
 }
 
 /** Undefined for the long way, which also reads secrets: that takes longer than any start. */
-async function readEnvironment(options: RunOptions): Promise<{ readonly [name: string]: string } | undefined> {
+async function readEnvironment(
+  options: RunOptions,
+  isForRun = false,
+): Promise<{ readonly [name: string]: string } | undefined> {
   const reply = await askAbout("config/list", { schemas: true, waits: true }, options);
   if (reply === undefined || reply.errors.length > 0) return undefined;
   const { result: config, repo = options.repo ?? "", waits = [], linked } = reply;
   try {
-    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting: new Set(waits), linked });
+    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting: new Set(waits), linked, isForRun });
     const texts = Array.from(variables, ([name, { text }]) => [name, text] as const);
     return texts.some(([, text]) => isSecretReference(text)) ? undefined : Object.fromEntries(texts);
   } catch {
