@@ -18,6 +18,9 @@ export const protocolVersion = 1;
  */
 export type Layer = "shared" | "local";
 
+/** A layer whose values count: `base` in a linked worktree is the local one of the repository that it belongs to, which it never changes. */
+export type CountedLayer = Layer | "base";
+
 /** How to make a change. In arguments, null counts as left out. */
 export interface ChangeArguments {
   /** One id or several. */
@@ -180,7 +183,7 @@ export interface DescribedValue {
   /** Where it was written, if that is not the shared layer. */
   readonly layer?: "local";
   /** The layer whose value counts, if it is not the one that was written. */
-  readonly shadowedBy?: Layer;
+  readonly shadowedBy?: CountedLayer;
   /** Of a list that is merged by the names of its items: the names of those that are local now. */
   readonly localItems?: readonly string[];
 }
@@ -202,7 +205,9 @@ export interface ChangedRepository {
 
 /** The stored value of a field in one layer. */
 export interface ExplainedLayer {
-  readonly layer: Layer;
+  readonly layer: CountedLayer;
+  /** With `base`: the name of the repository whose local value it is. */
+  readonly of?: string;
   readonly value: JsonValue;
   /** Only for the owner's key, as in `Explanation`. */
   readonly file?: string;
@@ -223,8 +228,10 @@ export interface Explanation {
    */
   readonly origin: "default" | "stored" | "lastGood";
   /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it. */
-  readonly layer?: "local";
-  /** If the repository has local values: the layers that have a value of the field, the one that counts first. */
+  readonly layer?: Exclude<CountedLayer, "shared">;
+  /** As in `ExplainedLayer`. */
+  readonly of?: string;
+  /** If local values count in it: the layers that have a value of the field, the one that counts first. */
   readonly layers?: readonly ExplainedLayer[];
   /** Only for the owner's key: the file with the repository's values, and the position of this one in it, counted from 1. */
   readonly file?: string;
@@ -252,7 +259,7 @@ export interface HealthProblem {
   readonly line?: number;
   readonly column?: number;
   /** The layer that it is about, if it is not the shared one. */
-  readonly layer?: "local";
+  readonly layer?: Exclude<CountedLayer, "shared">;
   /** With 1106: the work tree's folder is missing or may be another one, so that its file cannot be restored. */
   readonly noFolder?: true;
   /** With 1116, the id to dismiss it by. */
@@ -554,7 +561,7 @@ export interface Reply<Result = unknown> {
   /** With `waits`, of a linked worktree: as in its entry. */
   readonly linked?: { readonly name: string; readonly slot: number };
   /** If they were asked for: the stored values of each layer; without `local` there are no local values. */
-  readonly layers?: { readonly shared: Config; readonly local?: Config };
+  readonly layers?: { readonly shared: Config; readonly base?: Config; readonly local?: Config };
   /** What typed changes were read as. */
   readonly typed?: readonly ToldChange[];
 }
@@ -610,7 +617,7 @@ export interface ConfigChanged {
 export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
   /** The layer that it changed, if the repository has local values; its changes are those of this layer. */
-  readonly layer?: Layer;
+  readonly layer?: CountedLayer;
   /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }

@@ -80,11 +80,11 @@ export class Erasures {
     await this.#forget(repository, entry);
   }
 
-  /** Erases the earlier values of a field from all layers of a repository. Throws RepoconfError 1102, 1108 or 1110. */
+  /** Erases the earlier values of a field from all layers of a repository, but not from those of the one that it is a worktree of. Throws RepoconfError 1102, 1108 or 1110. */
   async forget(id: string, path: ConfigPath, actor: Actor): Promise<void> {
     const repository = this.#require(id);
     await repository.load();
-    for (const { document } of [{ document: repository }, ...repository.above])
+    for (const { document } of [{ document: repository }, ...repository.ownAbove])
       await this.#forgetIn(document, path, actor).catch(error => {
         throw error instanceof RepoconfError ? error.inRepository(id) : error;
       });

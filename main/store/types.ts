@@ -2,7 +2,7 @@ import type { Config, ConfigEdit } from "../../shared/config.ts";
 import type { StoredDifference } from "../../shared/config-diff.ts";
 import type { ConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangeSource, Finding, HealthProblem, Layer } from "../../shared/protocol.ts";
+import type { ChangeSource, CountedLayer, Finding, HealthProblem, Layer } from "../../shared/protocol.ts";
 import type { Effect } from "../../shared/scopes/scope-schema.ts";
 
 /*
@@ -121,7 +121,7 @@ export interface RepositoryState extends RepositoryInfo {
 
 /** The state of the document that a repository's layer is. */
 export interface LayerState {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly state: RepositoryState;
 }
 
@@ -215,7 +215,7 @@ export interface RecordedChange extends Attribution {
 
 /** The changes of one layer's own values. `beneath`: what counts without them, of fields that the layer lacks before or after. */
 interface LayerChanges {
-  readonly layer: Layer;
+  readonly layer: CountedLayer;
   readonly changes: readonly RecordedDifference[];
   readonly beneath: Config;
 }

@@ -39,8 +39,9 @@ export const limits: Limits = {
     "main/store/history/journal.ts": { lines: 525, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 360, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },
+    "main/store/repository/repositories.ts": { lines: 315, reason: "one class: which repositories are open or known" },
     "main/store/repository/repository.ts": {
-      lines: 390,
+      lines: 405,
       reason: "one class: the parts and the layers of a repository",
     },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },

@@ -162,6 +162,8 @@ async function undoEntry(
   options: UndoEntriesOptions,
   trees: KnownTrees,
 ): Promise<UndoneBatch> {
+  // The base's own entry is undone.
+  if (layer === "base") return { restored: [], left: [] };
   for (let tries = 1; ; tries += 1) {
     const now = await client.request("config/list", { repo, stored: true, ...(layer && { layers: true }) });
     const present = (layer && now.layers ? now.layers[layer] : now.result) ?? {};

@@ -17,7 +17,7 @@ export function describeChange(change: HistoryEntry, options: DescribeOptions, n
   const { revision, time, reason, changes, source, field, layer } = change;
   const of = name === undefined ? "" : `${name}  `;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const own = layer === "local" ? "  (local)" : "";
+  const own = layer === "local" ? "  (local)" : layer === "base" ? "  (local, of the main work tree)" : "";
   const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}${own}  ${describeAuthor(change)}${why}`;
   if (source === "forget") return [head, `  ${field}: older values erased`];
   const lines = Object.entries(changes).flatMap(([scope, values]) =>

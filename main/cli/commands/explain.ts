@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { describeProblem } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
+import type { CountedLayer, Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
 import { showPlace, type ValuePlace } from "../../../shared/typed-place.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
 import { describeAuthor } from "../change/describe-change.ts";
@@ -55,8 +55,8 @@ export async function printExplanation(
   print(`${field} = ${show(explanation.value)}`);
   print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
   print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
-  for (const { layer, value, ...at } of (explanation.layers ?? []).slice(1))
-    print(`  beneath     ${show(value)} (${layer}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
+  for (const { layer, of, value, ...at } of (explanation.layers ?? []).slice(1))
+    print(`  beneath     ${show(value)} (${nameOf(layer, of)}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
   if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
   const { revision, time, actor, source, reason } = explanation;
   if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
@@ -75,7 +75,7 @@ export async function printExplanation(
 async function explainPlace(
   client: Requests,
   { id: repo, health }: RepositoryEntry,
-  { origin, file, line, column, layer, layers, ...explained }: Explanation,
+  { origin, file, line, column, layer, of, layers, ...explained }: Explanation,
   { fields, ...place }: ValuePlace & { readonly typed: string; readonly fields: Fields },
 ): Promise<Explanation> {
   const at = (name: "value" | "default" | "stored") => {
@@ -91,7 +91,15 @@ async function explainPlace(
     const there = valueAt(one.value, place.path, fields.get(place.field));
     return there === undefined ? [] : [{ ...one, value: there }];
   });
-  const where = { origin, file, line, column, ...(layer && { layer }), ...(inside && { layers: inside }) };
+  const where = {
+    origin,
+    file,
+    line,
+    column,
+    ...(layer && { layer }),
+    ...(of && { of }),
+    ...(inside && { layers: inside }),
+  };
   const found = { value, ...at("default"), ...at("stored"), ...where, ...changed };
   // It is printed, where what is absent is left out.
   return found as unknown as Explanation;
@@ -113,9 +121,13 @@ function placeIn({ file = "the file", line, column }: Pick<Explanation, "file" |
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-function describeOrigin({ origin, layer, ...at }: Explanation, waits: boolean): string {
+function nameOf(layer: CountedLayer, of = ""): string {
+  return layer === "base" ? `local of ${of}` : layer;
+}
+
+function describeOrigin({ origin, layer, of, ...at }: Explanation, waits: boolean): string {
   const { line } = at;
-  const place = `${placeIn(at)}${layer === undefined ? "" : ` (${layer})`}`;
+  const place = `${placeIn(at)}${layer === undefined ? "" : ` (${nameOf(layer, of)})`}`;
   const unused = `the value in ${place} ${waits ? "waits for trust (repoconf trust)" : "is invalid"}`;
   switch (origin) {
     case "default":

@@ -4,7 +4,7 @@ import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer, Layer } from "../../../shared/protocol.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { applyValueEdits, nestsDeeper, pointerTokens, type ValueEdit } from "../../../shared/value-edit.ts";
 import { showPointer, showSteps } from "../../../shared/value-place.ts";
@@ -150,11 +150,12 @@ export class ChangeCheck {
     return isBoth && Array.isArray(value) ? splitByName(split, value, layers, this.#scopes) : undefined;
   }
 
-  /** Where the value that counts is stored: in the local layer, if that has one. */
+  /** Where the value that counts is stored; the local layer, if that is in the local values of the base, which only the base changes. */
   #layerOf(layers: readonly LayerValues[], path: string): Layer {
     const split = splitConfigPath(path);
     if (layers.length === 1 || split === undefined || !mayHave("local", split, this.#scopes)) return "shared";
-    return configValue(storedIn(layers, "local"), split.scope, split.field) === undefined ? "shared" : "local";
+    const isIn = (name: CountedLayer) => configValue(storedIn(layers, name), split.scope, split.field) !== undefined;
+    return isIn("local") || isIn("base") ? "local" : "shared";
   }
 
   /** The field's value after edits inside it; one that a layer does not have starts from the layer below, or from its default. */
@@ -168,12 +169,12 @@ export class ChangeCheck {
   ): JsonValue | undefined | RepoconfError {
     const split = splitConfigPath(path);
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-    const valueIn = (name: Layer) => split && configValue(storedIn(layers, name), split.scope, split.field);
+    const valueIn = (name: CountedLayer) => split && configValue(storedIn(layers, name), split.scope, split.field);
     const isMerged = split !== undefined && layer === "local" && isMergedByName(split, this.#scopes);
     // What counts is split by name again.
     const own = isMerged && asked === undefined ? configValue(stored, split.scope, split.field) : valueIn(layer);
     // Never from a layer above: a private value must not get into the shared one.
-    const below = isMerged ? [] : layer === "local" ? valueIn("shared") : undefined;
+    const below = isMerged ? [] : layer === "local" ? (valueIn("base") ?? valueIn("shared")) : undefined;
     const [before = schema?.default] = [own, below].filter(value => value !== undefined);
     const outcome = applyValueEdits(before, edits, schema);
     if ("problem" in outcome) {

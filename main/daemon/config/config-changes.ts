@@ -111,8 +111,10 @@ export class ConfigChanges {
       const split = splitConfigPath(path);
       const isReachable = allows(caller.grants, "write", repo, path);
       const candidates: RestoredValue[] = [];
-      for (const past of pasts.filter(({ name }) => layer === undefined || name === layer)) {
+      for (const past of pasts) {
         const { name, config } = past;
+        // The base's are changed by the base alone.
+        if (name === "base" || (layer !== undefined && name !== layer)) continue;
         const value = split && valueByAnyName(config, split, this.#scopes);
         const now =
           split && configValue(presents.find(one => one.name === name)?.stored ?? {}, split.scope, split.field);
@@ -220,7 +222,7 @@ export class ConfigChanges {
         value: now === undefined ? (schema?.default ?? null) : now,
         description: schema?.description ?? schema?.title ?? "",
         ...(layer === "local" && !isMerged && { layer }),
-        ...(layer === "shared" && counting === "local" && !isMerged && { shadowedBy: counting }),
+        ...(layer === "shared" && counting !== layer && counting && !isMerged && { shadowedBy: counting }),
         ...(localItems.length > 0 && { localItems }),
       };
     }

@@ -9,6 +9,7 @@ import type {
   Explanation,
   HistoryEntry,
   ProgressMessage,
+  Reply,
   RepositoryEntry,
 } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
@@ -101,20 +102,19 @@ export class ConfigService {
     const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
     const repository = this.#store.repositories.require(repo);
-    const { stored: all = {} } = await repository.read();
+    const { stored: all = {}, base } = await repository.read();
     const value = split && configValue(config, split.scope, split.field);
     if (split === undefined || value === undefined) throw unknownRepository(repo);
     const stored = configValue(all, split.scope, split.field);
+    const { name = base } = (base !== undefined && this.#store.repositories.brief(base)) || {};
     // Only the owner may know where the home is.
-    const place = caller.owner ? inside : undefined;
-    const explained = await explainLayers(repository, split, place, this.#scopes);
-    const change = (await this.lastChanges(caller, repo))(path);
+    const explained = await explainLayers(repository, split, caller.owner ? inside : undefined, this.#scopes, name);
     return {
       value,
       default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
       ...(stored !== undefined && { stored }),
       ...explained,
-      ...change,
+      ...(await this.lastChanges(caller, repo))(path),
     };
   }
 
@@ -141,7 +141,7 @@ export class ConfigService {
   }
 
   /** The stored values of each layer that the caller may read, who may list them. */
-  async readLayers({ grants }: Caller, repo: string): Promise<{ readonly shared: Config; readonly local?: Config }> {
+  async readLayers({ grants }: Caller, repo: string): Promise<NonNullable<Reply["layers"]>> {
     const layers = layersOf((await this.#store.repositories.read(repo)) ?? {});
     const seen = layers.map(({ name, stored }) => [name, readableConfig(stored, repo, grants)]);
     return { shared: {}, ...Object.fromEntries(seen) };

@@ -1,7 +1,7 @@
 import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
 import { differencesAt, editsBefore, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { parsePosition } from "../log/commit-log.ts";
@@ -12,7 +12,7 @@ import type { JournalDamageError } from "./segment.ts";
 
 /** The document of one layer, with its own history, which numbers its own revisions. */
 export interface LayerHistory {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly revision: number;
   /** The values of that revision. */
   readonly values: Config;
