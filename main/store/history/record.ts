@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import { editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { FileStamp } from "../../files/durable-text-file.ts";
 import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
 
@@ -14,6 +15,8 @@ export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
   /** Identifies the repository among all that ever had this id. */
   readonly lineage?: string;
+  /** Changed fields whose value in the file did not change, only whether it is active: by a schema, by trust, or by another field. */
+  readonly unedited?: readonly ConfigPath[];
   /** Only of source `recovery`, which lists no changes: all values after it, and what the file lacks of them. */
   readonly recovered?: { readonly values: Config; readonly lacking: readonly StoredDifference[] };
 }
