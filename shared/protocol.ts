@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
-import type { Grants } from "./grants.ts";
+import type { Grants, KeyRight } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
 import type { Effect, FieldSchema, ScopeSchema } from "./scopes/scope-schema.ts";
 import type { ToldChange, TypedChange } from "./typed-changes.ts";
@@ -151,6 +151,11 @@ export interface OperationArgumentsByName {
   };
   /** `text`: the scope's schema, as JSON. */
   "trust/preview": { readonly scope: string; readonly text: string };
+  /** Those of one repository, or all. */
+  "proposal/list": { readonly repo?: string | null };
+  /** `hash`: from `proposal/list`, of what the person saw. */
+  "proposal/accept": { readonly id: string; readonly hash: string };
+  "proposal/remove": { readonly id: string };
   "draft/list": object;
   "draft/set": { readonly drafts?: readonly Draft[] | null; readonly removed?: readonly DraftName[] | null };
   "session/create": { readonly label: string };
@@ -161,6 +166,8 @@ export interface OperationArgumentsByName {
   "key/create": {
     readonly name: string;
     readonly grants: Grants;
+    /** If left out: none. */
+    readonly rights?: readonly KeyRight[] | null;
     readonly expires?: string | null;
     /** Whether each request of the key is in the audit file, as those of agents must be. */
     readonly audited?: boolean | null;
@@ -186,6 +193,8 @@ export interface DescribedValue {
   readonly shadowedBy?: CountedLayer;
   /** Of a list that is merged by the names of its items: the names of those that are local now. */
   readonly localItems?: readonly string[];
+  /** The key lacks the right `reveal`, and the value came from the history: `value` is null. */
+  readonly masked?: true;
 }
 
 /** One repository in the reply to a set, with only the fields that this set gave the requested value. */
@@ -209,6 +218,8 @@ export interface ExplainedLayer {
   /** With `base`: the name of the repository whose local value it is. */
   readonly of?: string;
   readonly value: JsonValue;
+  /** The key lacks the right `reveal`: `value` is null. */
+  readonly masked?: true;
   /** Only for the owner's key, as in `Explanation`. */
   readonly file?: string;
   readonly line?: number;
@@ -244,6 +255,8 @@ export interface Explanation {
   readonly actor?: string;
   readonly source?: ChangeSource;
   readonly reason?: string;
+  /** The key lacks the right `reveal`: `value` and `default` are null, and `stored` is absent. */
+  readonly masked?: true;
 }
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
@@ -302,6 +315,7 @@ export interface KeyEntry {
   readonly id: string;
   readonly name: string;
   readonly grants: Grants;
+  readonly rights: readonly KeyRight[];
   /** RFC 3339, UTC. */
   readonly expires?: string;
   /** Each request of the key is in the audit file. */
@@ -402,6 +416,31 @@ export interface PreviewedEffect {
   readonly waits: boolean;
   /** The ids of the repositories with this value, sorted. A new or changed default is listed even if none uses it. */
   readonly repos: readonly string[];
+}
+
+/** A value that a key without the right `commands` would set in a field that is a command or a variable. */
+export interface ProposedValue {
+  readonly id: string;
+  readonly repo: string;
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** The layer that it would be set in, if that is not the shared one. */
+  readonly layer?: "local";
+  /** Absent if the field would be unset. */
+  readonly value?: JsonValue;
+  /** The key may not see the value, which it would restore: `value` is null. */
+  readonly masked?: true;
+  /** The name of the key; for that key itself "this key". */
+  readonly by: string;
+  /** RFC 3339, UTC. */
+  readonly time: string;
+  readonly reason?: string;
+  /** Only for the owner, like the members below: what the value would do. */
+  readonly effect?: Effect;
+  /** The active value, which it would replace. */
+  readonly serving?: JsonValue;
+  /** Identifies the value, its effect and the active value, for `proposal/accept`. */
+  readonly hash?: string;
 }
 
 /** Names a draft: of a field, or without `field` of the text of the repository's file. */
@@ -514,6 +553,11 @@ export interface OperationResults {
   "trust/accept": { readonly revision: number };
   /** In the order of the schema's fields, each one's default first. */
   "trust/preview": readonly PreviewedEffect[];
+  /** The oldest first. */
+  "proposal/list": readonly ProposedValue[];
+  /** The revision that set the value. */
+  "proposal/accept": { readonly revision: number };
+  "proposal/remove": Record<string, never>;
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];
   /** `inMemory`: the given drafts that are lost when the daemon ends. */
@@ -562,6 +606,8 @@ export interface Reply<Result = unknown> {
   readonly linked?: { readonly name: string; readonly slot: number };
   /** If they were asked for: the stored values of each layer; without `local` there are no local values. */
   readonly layers?: { readonly shared: Config; readonly base?: Config; readonly local?: Config };
+  /** For a list by a key without the right `reveal`: the fields that the result, or a layer of it, would have, and whose values it may not see. */
+  readonly masked?: readonly string[];
   /** What typed changes were read as. */
   readonly typed?: readonly ToldChange[];
 }
@@ -592,6 +638,8 @@ export interface FieldChange {
   readonly stored: boolean;
   /** In a history: `previous`, or both if `stored` is false, were erased by `history/forget`. */
   readonly forgotten?: true;
+  /** The key lacks the right `reveal`: `value` and `previous` are null, and may be equal or not. */
+  readonly masked?: true;
 }
 
 export interface ConfigChanged {
@@ -635,6 +683,7 @@ export type EventMessage =
   | [resource: "repo", event: "added" | "updated" | "removed" | "health", payload: RepositoryEntry]
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
   | [resource: "key", event: "changed", payload: Record<string, never>]
+  | [resource: "proposal", event: "changed", payload: Record<string, never>]
   | [resource: "draft", event: "changed", payload: DraftsChanged]
   | [resource: "daemon", event: "problems", payload: { readonly problems: readonly string[] }];
 

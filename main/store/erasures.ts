@@ -12,7 +12,6 @@ import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
 import type { Actor, LogNumber } from "./types.ts";
-import { trustHash } from "./values/trusted-values.ts";
 
 /** What erases values from a log that several machines share. */
 interface Shortener {
@@ -158,11 +157,12 @@ export class Erasures {
     const { scope, field } = entry;
     const trustedAs = repository.state.base ?? id;
     const present = [recorded, ...(await this.#valuesTrustedAs(trustedAs, id))];
-    const hashes = present.flatMap(values => {
-      const value = configValue(values, scope, field);
-      return value === undefined ? [] : trustHash(scopes, { scope, field }, value);
-    });
-    trust.keepOnly(trustedAs, { scope, field }, hashes);
+    trust.keepOnly(
+      trustedAs,
+      scopes,
+      { scope, field },
+      present.flatMap(values => configValue(values, scope, field) ?? []),
+    );
     await trust.saved();
   }
 

@@ -133,8 +133,17 @@ export interface LayerEdit extends ConfigEdit {
 export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "source" | "reason" | "batch"> {
   /** Answer only when the file has the change too, or cannot be written for now. */
   readonly flush?: boolean;
-  /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
-  decide(state: RepositoryState): { readonly edits: readonly LayerEdit[] | undefined; readonly answer: Answer };
+  /** Whether what it sets may become a command by a later schema without a person's trust; if omitted, it may. */
+  readonly trusts?: boolean;
+  /**
+   * Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). The `recorded` ones of the edits make
+   * a revision even if the field has the value already.
+   */
+  decide(state: RepositoryState): {
+    readonly edits: readonly LayerEdit[] | undefined;
+    readonly recorded?: readonly LayerEdit[];
+    readonly answer: Answer;
+  };
   /** The layer that the request names. */
   readonly layer?: Layer | undefined;
 }
@@ -220,8 +229,11 @@ interface LayerChanges {
   readonly beneath: Config;
 }
 
-/** A revision, without its changes. */
-export type LastChange = Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason">;
+/** A revision, without the values that it changed. */
+export interface LastChange extends Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason"> {
+  /** `<scope>.<field>` of all fields that it changed. */
+  readonly paths: readonly string[];
+}
 
 /** A record of a repository's history: a revision, or a request to forget values. */
 export type HistoryRecord =

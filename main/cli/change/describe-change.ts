@@ -1,7 +1,7 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
-import { type Fields, showValue } from "../connect/fields.ts";
+import { type Fields, mask, showValue } from "../connect/fields.ts";
 import { style } from "../output/terminal.ts";
 
 export interface DescribeOptions {
@@ -44,7 +44,8 @@ export function describeAuthor({
 
 /** The indented line for one field of a change. */
 export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
-  const { value, previous, stored, forgotten } = change;
+  const { value, previous, stored, forgotten, masked } = change;
+  if (masked) return `  ${path}: ${mask} (this key may not see it)${stored ? "" : " (default)"}`;
   const schema = fields.get(path);
   // A place inside a value may not exist before or after a change.
   const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, reveal));

@@ -7,10 +7,10 @@ import { valueAt } from "../../../shared/value-edit.ts";
 import { describeAuthor } from "../change/describe-change.ts";
 import { findPlace, noValueAt, waitsForTrust, withPlace } from "../change/value-place.ts";
 import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
-import { type Fields, listFields, showValue, withSuggestion } from "../connect/fields.ts";
+import { type Fields, listFields, mask, showValue, withSuggestion } from "../connect/fields.ts";
 import type { Requests } from "../connect/requests.ts";
 import { explainRows } from "../options.ts";
-import { printable } from "../output/masking.ts";
+import { printable, refuseHidden } from "../output/masking.ts";
 import { print, printJson } from "../output/terminal.ts";
 import { readHistory } from "./history.ts";
 
@@ -47,16 +47,20 @@ export async function printExplanation(
     .catch(async error => {
       throw await withSuggestion(async () => known, error);
     });
+  if (place.path !== "") refuseHidden(explained.masked ? [place.field] : []);
   const explanation =
     place.path === "" ? explained : await explainPlace(client, repository, explained, { ...place, typed, fields });
   if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));
   const schema = fields.get(field);
-  const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
+  const show = (value: Explanation["value"]) =>
+    explanation.masked ? mask : showValue(value, schema, options.reveal === true);
   print(`${field} = ${show(explanation.value)}`);
   print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
   print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
-  for (const { layer, of, value, ...at } of (explanation.layers ?? []).slice(1))
-    print(`  beneath     ${show(value)} (${nameOf(layer, of)}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
+  for (const { layer, of, value, masked: isHidden, ...at } of (explanation.layers ?? []).slice(1)) {
+    const shown = isHidden ? mask : showValue(value, schema, options.reveal === true);
+    print(`  beneath     ${shown} (${nameOf(layer, of)}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
+  }
   if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
   const { revision, time, actor, source, reason } = explanation;
   if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
@@ -106,14 +110,16 @@ async function explainPlace(
 }
 
 function masked(explanation: Explanation, field: string, fields: Fields): Explanation {
-  const show = (value: JsonValue) => printable(field, value, fields);
+  const show = (value: JsonValue) => (explanation.masked ? mask : printable(field, value, fields));
   const { value, default: byDefault, stored, layers } = explanation;
   return {
     ...explanation,
     value: show(value),
     ...(byDefault !== undefined && { default: show(byDefault) }),
     ...(stored !== undefined && { stored: show(stored) }),
-    ...(layers && { layers: layers.map(one => ({ ...one, value: show(one.value) })) }),
+    ...(layers && {
+      layers: layers.map(one => ({ ...one, value: one.masked ? mask : printable(field, one.value, fields) })),
+    }),
   };
 }
 

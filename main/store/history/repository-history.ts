@@ -103,6 +103,13 @@ export async function revisionAt(
   return revision;
 }
 
+/** All records of the journal from the present revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
+export async function* allRecords(repository: RecordedDocument, turn: Turn): AsyncGenerator<JournalRecord> {
+  await repository.writeHistory();
+  const { history, state } = repository;
+  yield* withErrors(repository, history.backward(state.revision, turn));
+}
+
 /** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(
   repository: RecordedDocument,

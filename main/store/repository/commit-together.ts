@@ -160,14 +160,15 @@ async function decideLayers<Answer>(
     const layers = [{ name: "shared" as const, document: repository }, ...repository.above];
     for (const { document } of layers) await document.reader.bringUpToDate();
     const states = layers.map(({ document }) => document.own);
-    const { edits, answer } = request.decide(repository.state);
+    const { edits, recorded = [], answer } = request.decide(repository.state);
     const byLayer = Map.groupBy<CountedLayer, LayerEdit>(edits ?? [], ({ layer = "shared" }) => layer);
     const documents: { readonly document: LayerDocument; readonly prepared: PreparedChanges }[] = [];
     for (const { name, document } of layers) {
       const own = byLayer.get(name);
       // Without another layer, the shared one also tells that it cannot be changed.
       if (own === undefined && layers.length > 1) continue;
-      documents.push({ document, prepared: await prepareEdits(repository.id, document, request, own ?? []) });
+      const ofLayer = { edits: own ?? [], recorded: recorded.filter(({ layer = "shared" }) => layer === name) };
+      documents.push({ document, prepared: await prepareEdits(repository.id, document, request, ofLayer) });
     }
     const isMissing = [...byLayer].some(([name, own]) => isNew(own) && !layers.some(layer => layer.name === name));
     if (layers.every(({ document }, index) => document.own === states[index]))
@@ -183,10 +184,10 @@ async function prepareEdits(
   repo: string,
   document: LayerDocument,
   request: ChangeRequest<unknown>,
-  edits: readonly LayerEdit[],
+  { edits, recorded }: { readonly edits: readonly LayerEdit[]; readonly recorded: readonly LayerEdit[] },
 ): Promise<PreparedChanges> {
   const ofLayer = edits.map(({ scope, field, value }) => ({ scope, field, value }));
-  const own = { ...request, decide: () => ({ edits: ofLayer, answer: undefined }) };
+  const own = { ...request, decide: () => ({ edits: ofLayer, recorded, answer: undefined }) };
   try {
     const prepared = await document.changes.prepare([{ request: own, settle: () => {} }]);
     for (const { error } of prepared.decided) if (error !== undefined) throw error;

@@ -100,10 +100,14 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
     disconnect: () => {},
   };
   const connect = (keyId: string, owner = false) =>
-    new Connection({ keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] }, socket, {
-      isValid: () => true,
-      onCatchUp: () => {},
-    });
+    new Connection(
+      { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [], rights: [] },
+      socket,
+      {
+        isValid: () => true,
+        onCatchUp: () => {},
+      },
+    );
   const replies: Reply[] = [];
   const ask = (connection: Connection, operation: string, args: object) =>
     dispatch(["svc", ...operation.split("/"), args], connection).then(({ reply }) => replies.push(reply as Reply));
