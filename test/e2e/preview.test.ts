@@ -20,7 +20,7 @@ async function startPreview(...more: readonly string[]) {
   await home.succeed(["set", "--repo", "shop", `svc.services.web=${web}`, "svc.envvars.TOKEN=hunter2"]);
   const containers = join(home.workFolder, "containers");
   await mkdir(containers);
-  const { key } = await home.json(["key", "create", "preview", "--right", "read"]);
+  const { key } = await home.json(["key", "create", "preview", "--right", "read", "--reveal"]);
   const environment = { ...(await withCommand(home)), CONTAINERS: containers, REPOCONF_API_KEY: key };
   const port = await freePort();
   const start = () =>
