@@ -72,8 +72,6 @@ export async function checkRights(
     home.ownerKeyFile,
     home.keysFile,
     home.trustFile,
-    home.plainValuesFile,
-    home.proposalsFile,
     home.draftsFile,
     home.findingsFile,
     home.auditFile,

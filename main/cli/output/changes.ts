@@ -86,8 +86,7 @@ function describeChanges({ config }: ChangedRepository, changes: readonly ToldCh
 /** Where it was written, if that is not the only place, and what counts instead. */
 function whereOf({ layer, shadowedBy, localItems }: DescribedValue): string {
   if (localItems !== undefined) return ` (local: ${localItems.join(", ")})`;
-  const whose = shadowedBy === "base" ? "the main work tree's local" : `your ${shadowedBy}`;
-  if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; ${whose} value still counts)`;
+  if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; your ${shadowedBy} value still counts)`;
   return layer === undefined ? "" : ` (${layer})`;
 }
 

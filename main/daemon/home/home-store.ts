@@ -32,12 +32,9 @@ export async function openHomeStore(
   const openLog = await sharedLog(home, address, settings.values);
   const findings = await Findings.open({ paths: home, fileSystem, clock, onProblem });
   const trust = await TrustedValues.open(
-    {
-      trusted: privateFile(home, home.trustFile, fileSystem),
-      plain: privateFile(home, home.plainValuesFile, fileSystem),
-    },
+    privateFile(home, home.trustFile, fileSystem),
     (message, error) => onProblem(message, { error: String(error) }),
-    (message, file) => findings.addDamaged(file, message),
+    message => findings.addDamaged(home.trustFile, message),
   );
   const own = { home, scopeFiles, fileSystem, reload: () => files.reloadScopes() };
   const leastBytes = settings.values.log?.bytes;

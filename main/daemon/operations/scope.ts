@@ -20,40 +20,36 @@ export function scopeOperations(scopes: Scopes): Pick<Operations, "scope/list"> 
   };
 }
 
-function readableSchema(caller: Caller, { name, schema, fields: marked }: Scope): ScopeSchema | undefined {
+function readableSchema(caller: Caller, { name, schema }: Scope): ScopeSchema | undefined {
   if (caller.owner) return schema;
-  // With `x-masked` wherever something masked is reached: the key may not get what a reference leads to.
-  const fields = Array.from(marked, ([field, { schema: own }]) => [field, own] as const);
+  const fields = Object.entries(schema.properties);
   const properties = Object.fromEntries(
     fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),
   );
   if (Object.keys(properties).length === 0) return undefined;
   // Other keywords, such as `required`, could name fields that the key may not read.
   const { title, description } = schema;
-  const definitions = reachableDefinitions(schema, properties);
+  const $defs = reachableDefinitions(schema, properties);
   return {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     type: "object",
     properties,
-    ...definitions,
+    ...(Object.keys($defs).length > 0 && { $defs }),
   };
 }
 
-/** The definitions that the fields refer to, directly or through others, under the keywords where they are. */
+/** The definitions that the fields refer to, directly or through others. */
 function reachableDefinitions(schema: ScopeSchema, fields: unknown): JsonObject {
-  const reached: { [keyword: string]: { [name: string]: JsonValue } } = {};
+  const { $defs: all } = schema;
+  const reached: { [name: string]: JsonValue } = {};
+  if (!isJsonObject(all)) return reached;
   const waiting = [fields];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const [, keyword = "", token = ""] of JSON.stringify(next).matchAll(/"#\/(\$defs|definitions)\/([^"/]+)/g)) {
-      const name = decodeURIComponent(JSON.parse(`"${token}"`))
-        .replaceAll("~1", "/")
-        .replaceAll("~0", "~");
-      const all = schema[keyword] as JsonValue | undefined;
-      const definition = all !== undefined && isJsonObject(all) && Object.hasOwn(all, name) ? all[name] : undefined;
-      const known = reached[keyword] ?? {};
-      if (definition === undefined || Object.hasOwn(known, name)) continue;
-      reached[keyword] = { ...known, [name]: definition };
+    for (const [, name = ""] of JSON.stringify(next).matchAll(/"#\/\$defs\/([^"/]+)/g)) {
+      const definition = Object.hasOwn(all, name) ? all[name] : undefined;
+      if (definition === undefined || Object.hasOwn(reached, name)) continue;
+      reached[name] = definition;
       waiting.push(definition);
     }
   }
@@ -77,17 +73,16 @@ export function readableFields(
   return readable;
 }
 
-/** Those of the fields in a result, and of further ones. */
+/** Those of the fields in a result. */
 export function schemasOf(
   result: { readonly [scope: string]: { readonly [field: string]: unknown } },
   readable: ReadonlyMap<string, FieldSchema>,
-  more: readonly string[] = [],
 ): { readonly [field: string]: FieldSchema } {
   const paths = Object.entries(result).flatMap(([scope, fields]) =>
     Object.keys(fields).map(field => joinConfigPath(scope, field)),
   );
   return Object.fromEntries(
-    [...paths, ...more].flatMap(path => {
+    paths.flatMap(path => {
       const schema = readable.get(path);
       return schema === undefined ? [] : [[path, schema] as const];
     }),
