@@ -5,8 +5,6 @@ import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schem
 /** A scope's schema with its fields, and what of it has no effect. */
 export interface ScopeFields {
   readonly schema: ScopeSchema;
-  /** The file, in which only the scope's own properties have keywords about whole fields. */
-  readonly file: JsonObject;
   /** The fields without a default: theirs is null, whatever their type is. */
   readonly unset: ReadonlySet<string>;
   /** The fields that should have a value (`required`) and have no default. */
@@ -37,6 +35,8 @@ export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): Sco
     if (typeof $ref === "string") visit(resources.resolve(root, $ref) as JsonValue | undefined);
     if (Array.isArray(allOf)) for (const part of allOf) visit(part);
     for (const [field, own] of Object.entries(isJsonObject(properties ?? null) ? (properties as JsonObject) : {})) {
+      // Many settings files name their schema so, for editors.
+      if (field === "$schema") continue;
       const before = fields.get(field);
       const ours = own === true ? {} : own;
       if (before === undefined) fields.set(field, ours);
@@ -61,10 +61,12 @@ export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): Sco
   }
   for (const name of required) if (!fields.has(name)) notes.push(`it requires "${name}", which is not a field`);
   const file = seen.size > 1 ? (withoutFieldKeywords(root, seen) as JsonObject) : root;
-  const { $ref: _, allOf: __, ...rest } = file;
+  const { $ref: _, allOf, ...others } = file;
+  // An empty list is no list of schemas, which the check of the scope says.
+  const rest = Array.isArray(allOf) && allOf.length > 0 ? others : { ...others, ...(allOf !== undefined && { allOf }) };
   // Its fields were collected above; their own schemas are checked one by one.
   const schema = { ...rest, type: "object", properties: Object.fromEntries(fields) } as unknown as ScopeSchema;
-  return { schema, file, unset, required: [...required].filter(name => unset.has(name)), notes };
+  return { schema, unset, required: [...required].filter(name => unset.has(name)), notes };
 }
 
 /** A copy in which the properties of these schemas have no keywords about whole fields: there, they would count for any value. */

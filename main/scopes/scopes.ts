@@ -215,9 +215,10 @@ export function* compilingScope(
   const collected = scopeFieldsOf(json, resources);
   if (collected === undefined || ![json["type"] ?? "object"].flat().includes("object"))
     throw new ScopeSchemaError(noFields);
-  const { schema, file, unset, required, notes } = collected;
-  if (file !== json) resources = yield* SchemaResources.reading(file);
-  json = file;
+  const { schema, unset, required, notes } = collected;
+  // Objects are known by identity from here on, so these are the ones that the scope has.
+  json = schema as unknown as JsonObject;
+  resources = yield* SchemaResources.reading(json);
   const patterns = new Map<string, () => TextPattern>();
   const patternOf = (source: string) => {
     const pattern = patterns.get(source) ?? attempt(makePattern, source);

@@ -18,6 +18,9 @@ const ownBase = "repoconf:/scope";
 const besideReference =
   /^(?:\$ref|\$comment|title|description|default|examples|deprecated|readOnly|writeOnly|definitions|\$defs|x-.*)$/;
 
+/** Our keywords that protect: they must not be lost with what an older draft ignores. */
+const ours = /"x-(?:command|env|masked|secret|keyOf|renamedFrom|layers)":/;
+
 /** A part of the file that a URI names: the whole, or a schema with an `$id`. */
 interface Resource {
   /** JSON pointer in the file. */
@@ -139,6 +142,10 @@ class Translation {
     const made = new Map<string, JsonValue>();
     for (const [keyword, operand] of Object.entries(schema)) {
       const to = this.#keywordFor(schema, keyword);
+      if (to === undefined && keyword !== "additionalItems" && ours.test(JSON.stringify({ [keyword]: operand })))
+        this.#problems.push(
+          `its "${keyword}" beside $ref has no effect before 2019-09, but has keywords of Repoconf: move them`,
+        );
       if (to === undefined || /^(?:\$schema|\$anchor|\$dynamicAnchor|\$recursiveAnchor)$/.test(to)) continue;
       if (to === "$id" || (to === "id" && this.#draft === 4)) {
         if (isRoot && typeof operand === "string" && !operand.startsWith("#")) made.set("$id", operand);

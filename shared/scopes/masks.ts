@@ -66,7 +66,8 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   for (const schema of resources.schemas) {
     steps += 1;
     if (steps % schemasAtOnce === 0) yield;
-    if (schema["x-masked"] === true) found.push(schema);
+    // What a reference leads to is not always there, and may be masked.
+    if (schema["x-masked"] === true || hasLostReference(schema, resources)) found.push(schema);
     for (const target of targetsOf(schema, resources)) {
       const from = leadingTo.get(target) ?? [];
       leadingTo.set(target, from);
@@ -85,6 +86,7 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   }
   const mark = (schema: JsonValue): JsonValue => {
     if (!isJsonObject(schema) || !masking.has(schema) || schema["x-masked"] === true) return schema;
+    if (hasLostReference(schema, resources)) return { ...schema, "x-masked": true };
     const stepped = new Set(steppedInto(schema));
     const isHidden = [...targetsOf(schema, resources)].some(target => !stepped.has(target) && masking.has(target));
     if (isHidden) return { ...schema, "x-masked": true };
@@ -114,6 +116,12 @@ function* targetsOf(schema: JsonObject, resources: SchemaResources): Generator<J
     const target = typeof reference === "string" ? resources.resolve(schema, reference) : undefined;
     if (isJsonObject(target)) yield target;
   }
+}
+
+function hasLostReference(schema: JsonObject, resources: SchemaResources): boolean {
+  return [schema["$ref"], schema["$dynamicRef"]].some(
+    reference => typeof reference === "string" && resources.resolve(schema, reference) === undefined,
+  );
 }
 
 /** The inner schemas that `maskParts` and the screen's diff follow by themselves. */

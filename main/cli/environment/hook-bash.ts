@@ -92,8 +92,8 @@ __repoconf_install() {
       __repoconf_rest=\${__repoconf_rest#"$__repoconf_word"}
       __repoconf_rest=\${__repoconf_rest#?}
     done
-    # An exported PROMPT_COMMAND gets into shells without this hook. No array does, so that there it expands to nothing.
-    PROMPT_COMMAND=$__repoconf_first'\${__repoconf_run-}'\${__repoconf_rest:+$'\\n'$__repoconf_rest}
+    # An exported PROMPT_COMMAND gets into shells without this hook. No array does, so that there it does nothing. Quoted, because IFS must not split it.
+    PROMPT_COMMAND=$__repoconf_first'"\${__repoconf_run[@]-:}"'\${__repoconf_rest:+$'\\n'$__repoconf_rest}
   fi
 }
 

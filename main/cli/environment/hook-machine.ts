@@ -29,6 +29,11 @@ export const posixMachine = `
 __repoconf_where() {
   local __repoconf_folder=
   __repoconf_key=
+  # A bash that starts in a deleted folder has "." here: that is nowhere, and has no parent.
+  case $PWD in
+  (/*) ;;
+  (*) return 0 ;;
+  esac
   if [[ ! -d $__repoconf_home/folders ]]; then
     # Nothing says which folders were added, so each one is another place.
     __repoconf_key="?$PWD"

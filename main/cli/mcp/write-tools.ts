@@ -3,6 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts"
 import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import type { ChangedRepository, FoundHistoryEntry } from "../../../shared/protocol.ts";
+import { mask } from "../connect/fields.ts";
 import { printable } from "../output/masking.ts";
 import { type Call, failure } from "./call.ts";
 import { about } from "./read-tools.ts";
@@ -17,6 +18,9 @@ export async function set(call: Call, args: JsonObject): Promise<JsonObject> {
   const errors = paths
     .filter(path => splitConfigPath(path) === undefined)
     .map(path => new RepoconfError(1011, `There is no field "${path}".`, { field: path }));
+  // What stands for a masked value is no value: an agent that sends back a list as it read it would destroy what is hidden in it.
+  if (JSON.stringify(values).includes(mask))
+    errors.push(new RepoconfError(1101, `${mask} stands for a value that you may not read, so it cannot be set.`));
   if (errors.length > 0) return failure(...errors);
   const reply = await call.client.request("config/set", {
     ...values,

@@ -5,6 +5,7 @@ import { visible } from "../../../shared/visible.ts";
 import { readSchema } from "../../check/offered-scopes.ts";
 import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { compileScope, type Scope, ScopeSchemaError } from "../../scopes/scopes.ts";
+import { showDifference } from "../change/show-difference.ts";
 import type { OutputOptions, SessionOptions } from "../command-options.ts";
 import { withSession } from "../connect/session.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -37,6 +38,8 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
       });
       printTable(["FIELD", "TYPE", "DEFAULT", "TITLE"], rows);
       for (const note of notes) printNote(`${path}: ${visible(note)}.`);
+      if (one.serving !== null)
+        showDifference(`the scope ${scope}, which it replaces`, one.serving, value, reviewed.hash);
       await showEffects(client, reviewed.effects);
     }
     const outcome = { scope, file: homeFile, fields: Object.keys(schema.properties), required, notes };

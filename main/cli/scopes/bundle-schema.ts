@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { parseJsonText } from "../../files/json-text.ts";
@@ -15,7 +16,8 @@ export async function bundleSchema(file: string, schema: JsonObject): Promise<Js
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const name = relative(folder, path).replaceAll("\\", "/");
     if (bundled.has(name) || path === resolve(file)) continue;
-    if (name.startsWith(".."))
+    const real = await realpath(path).catch(() => path);
+    if (name.startsWith("..") || relative(await realpath(folder), real).startsWith(".."))
       throw new CommandError(`${path} is not below ${folder}, so it cannot be added.`, exitCodes.refused);
     const { value } = parseJsonText(await readNamedFile(path));
     bundled.set(name, { ...value, $id: name });

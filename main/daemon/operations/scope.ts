@@ -20,36 +20,40 @@ export function scopeOperations(scopes: Scopes): Pick<Operations, "scope/list"> 
   };
 }
 
-function readableSchema(caller: Caller, { name, schema }: Scope): ScopeSchema | undefined {
+function readableSchema(caller: Caller, { name, schema, fields: marked }: Scope): ScopeSchema | undefined {
   if (caller.owner) return schema;
-  const fields = Object.entries(schema.properties);
+  // With `x-masked` wherever something masked is reached: the key may not get what a reference leads to.
+  const fields = Array.from(marked, ([field, { schema: own }]) => [field, own] as const);
   const properties = Object.fromEntries(
     fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),
   );
   if (Object.keys(properties).length === 0) return undefined;
   // Other keywords, such as `required`, could name fields that the key may not read.
   const { title, description } = schema;
-  const $defs = reachableDefinitions(schema, properties);
+  const definitions = reachableDefinitions(schema, properties);
   return {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     type: "object",
     properties,
-    ...(Object.keys($defs).length > 0 && { $defs }),
+    ...definitions,
   };
 }
 
-/** The definitions that the fields refer to, directly or through others. */
+/** The definitions that the fields refer to, directly or through others, under the keywords where they are. */
 function reachableDefinitions(schema: ScopeSchema, fields: unknown): JsonObject {
-  const { $defs: all } = schema;
-  const reached: { [name: string]: JsonValue } = {};
-  if (!isJsonObject(all)) return reached;
+  const reached: { [keyword: string]: { [name: string]: JsonValue } } = {};
   const waiting = [fields];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const [, name = ""] of JSON.stringify(next).matchAll(/"#\/\$defs\/([^"/]+)/g)) {
-      const definition = Object.hasOwn(all, name) ? all[name] : undefined;
-      if (definition === undefined || Object.hasOwn(reached, name)) continue;
-      reached[name] = definition;
+    for (const [, keyword = "", token = ""] of JSON.stringify(next).matchAll(/"#\/(\$defs|definitions)\/([^"/]+)/g)) {
+      const name = decodeURIComponent(JSON.parse(`"${token}"`))
+        .replaceAll("~1", "/")
+        .replaceAll("~0", "~");
+      const all = schema[keyword] as JsonValue | undefined;
+      const definition = all !== undefined && isJsonObject(all) && Object.hasOwn(all, name) ? all[name] : undefined;
+      const known = reached[keyword] ?? {};
+      if (definition === undefined || Object.hasOwn(known, name)) continue;
+      reached[keyword] = { ...known, [name]: definition };
       waiting.push(definition);
     }
   }

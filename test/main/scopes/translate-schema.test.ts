@@ -363,3 +363,23 @@ for (const [$schema, what, field, taken, refused, more] of known)
     for (const value of taken) expect(ours?.validate(value), JSON.stringify(value)).toBeUndefined();
     for (const value of refused) expect(ours?.validate(value), JSON.stringify(value)).toBeDefined();
   });
+
+test("what is masked behind a definition of an older draft is masked for a limited key and without a default; ours beside $ref are not lost", () => {
+  const masked = { type: "string", "x-masked": true };
+  const scope = compileScope("x", {
+    $schema: draft07,
+    definitions: { "a/b": masked },
+    properties: {
+      $schema: {},
+      whole: { $ref: "#/definitions/a~1b" },
+      part: { type: "object", properties: { p: { $ref: "#/definitions/a~1b" } } },
+    },
+  });
+  expect([...scope.fields.keys()]).toEqual(["whole", "part"]);
+  expect(scope.fields.get("whole")?.schema["x-masked"]).toBe(true);
+  expect(scope.fields.get("part")?.schema["properties"]).toMatchObject({ p: { "x-masked": true } });
+  for (const beside of [{ properties: { a: { "x-command": true } } }, { allOf: [{ "x-masked": true }] }])
+    expect(() =>
+      compileScope("x", scopeWith(draft07, { $ref: "#/definitions/s", ...beside }, { definitions: { s: {} } })),
+    ).toThrow(/beside \$ref has no effect/);
+});
