@@ -33,7 +33,9 @@ if (!args.includes("--engine")) {
   for (const service of ["web", "database", "search"])
     await repoconf("set", "--repo", "webshop", `svc.services.${service}.ready=true`);
 }
-const { key } = JSON.parse(await repoconf("key", "create", "preview", "--right", "read", "--json")) as { key: string };
+const { key } = JSON.parse(await repoconf("key", "create", "preview", "--right", "read", "--reveal", "--json")) as {
+  key: string;
+};
 process.stdout.write(`Try it, in another terminal:
   curl -H "Host: shop.test" http://127.0.0.1:8088/
   export REPOCONF_HOME=${home}

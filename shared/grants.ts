@@ -11,6 +11,14 @@ export interface Grant {
 
 export type Grants = readonly Grant[];
 
+/**
+ * What a key may do wherever its grants reach, beyond reading and writing. `reveal`: see masked values, secrets and references to secrets,
+ * and change parts of them. `commands`: set what runs as a command or becomes an environment variable, instead of proposing it.
+ */
+export const keyRights = ["reveal", "commands"] as const;
+
+export type KeyRight = (typeof keyRights)[number];
+
 /** The form of a grant's field pattern, as a regular expression. */
 export const fieldPatternForm = "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$";
 

@@ -53,6 +53,9 @@ export const limits = {
   requestBytesPerKey: 16_000_000,
   /** Bytes queued for all clients of one key that do not read; beyond it the clients with the most are disconnected. */
   waitingBytesPerKey: 64 * 1024 * 1024,
+  /** Proposals of one key, and their bytes as JSON. */
+  proposalsPerKey: 100,
+  proposalBytesPerKey: 1_000_000,
   /** Drafts stored for the owner. */
   drafts: 10_000,
   /** Bytes of all drafts as JSON. */

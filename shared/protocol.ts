@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
-import type { Grants } from "./grants.ts";
+import type { Grants, KeyRight } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
 import type { Effect, FieldSchema, ScopeSchema } from "./scopes/scope-schema.ts";
 import type { ToldChange, TypedChange } from "./typed-changes.ts";
@@ -17,6 +17,9 @@ export const protocolVersion = 1;
  * and counts before it.
  */
 export type Layer = "shared" | "local";
+
+/** A layer whose values count: `base` in a linked worktree is the local one of the repository that it belongs to, which it never changes. */
+export type CountedLayer = Layer | "base";
 
 /** How to make a change. In arguments, null counts as left out. */
 export interface ChangeArguments {
@@ -148,6 +151,11 @@ export interface OperationArgumentsByName {
   };
   /** `text`: the scope's schema, as JSON. */
   "trust/preview": { readonly scope: string; readonly text: string };
+  /** Those of one repository, or all. */
+  "proposal/list": { readonly repo?: string | null };
+  /** `hash`: from `proposal/list`, of what the person saw. */
+  "proposal/accept": { readonly id: string; readonly hash: string };
+  "proposal/remove": { readonly id: string };
   "draft/list": object;
   "draft/set": { readonly drafts?: readonly Draft[] | null; readonly removed?: readonly DraftName[] | null };
   "session/create": { readonly label: string };
@@ -158,6 +166,8 @@ export interface OperationArgumentsByName {
   "key/create": {
     readonly name: string;
     readonly grants: Grants;
+    /** If left out: none. */
+    readonly rights?: readonly KeyRight[] | null;
     readonly expires?: string | null;
     /** Whether each request of the key is in the audit file, as those of agents must be. */
     readonly audited?: boolean | null;
@@ -180,9 +190,11 @@ export interface DescribedValue {
   /** Where it was written, if that is not the shared layer. */
   readonly layer?: "local";
   /** The layer whose value counts, if it is not the one that was written. */
-  readonly shadowedBy?: Layer;
+  readonly shadowedBy?: CountedLayer;
   /** Of a list that is merged by the names of its items: the names of those that are local now. */
   readonly localItems?: readonly string[];
+  /** The key lacks the right `reveal`, and the value came from the history: `value` is null. */
+  readonly masked?: true;
 }
 
 /** One repository in the reply to a set, with only the fields that this set gave the requested value. */
@@ -202,8 +214,12 @@ export interface ChangedRepository {
 
 /** The stored value of a field in one layer. */
 export interface ExplainedLayer {
-  readonly layer: Layer;
+  readonly layer: CountedLayer;
+  /** With `base`: the name of the repository whose local value it is. */
+  readonly of?: string;
   readonly value: JsonValue;
+  /** The key lacks the right `reveal`: `value` is null. */
+  readonly masked?: true;
   /** Only for the owner's key, as in `Explanation`. */
   readonly file?: string;
   readonly line?: number;
@@ -223,8 +239,10 @@ export interface Explanation {
    */
   readonly origin: "default" | "stored" | "lastGood";
   /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it. */
-  readonly layer?: "local";
-  /** If the repository has local values: the layers that have a value of the field, the one that counts first. */
+  readonly layer?: Exclude<CountedLayer, "shared">;
+  /** As in `ExplainedLayer`. */
+  readonly of?: string;
+  /** If local values count in it: the layers that have a value of the field, the one that counts first. */
   readonly layers?: readonly ExplainedLayer[];
   /** Only for the owner's key: the file with the repository's values, and the position of this one in it, counted from 1. */
   readonly file?: string;
@@ -237,6 +255,8 @@ export interface Explanation {
   readonly actor?: string;
   readonly source?: ChangeSource;
   readonly reason?: string;
+  /** The key lacks the right `reveal`: `value` and `default` are null, and `stored` is absent. */
+  readonly masked?: true;
 }
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
@@ -252,7 +272,7 @@ export interface HealthProblem {
   readonly line?: number;
   readonly column?: number;
   /** The layer that it is about, if it is not the shared one. */
-  readonly layer?: "local";
+  readonly layer?: Exclude<CountedLayer, "shared">;
   /** With 1106: the work tree's folder is missing or may be another one, so that its file cannot be restored. */
   readonly noFolder?: true;
   /** With 1116, the id to dismiss it by. */
@@ -295,6 +315,7 @@ export interface KeyEntry {
   readonly id: string;
   readonly name: string;
   readonly grants: Grants;
+  readonly rights: readonly KeyRight[];
   /** RFC 3339, UTC. */
   readonly expires?: string;
   /** Each request of the key is in the audit file. */
@@ -395,6 +416,31 @@ export interface PreviewedEffect {
   readonly waits: boolean;
   /** The ids of the repositories with this value, sorted. A new or changed default is listed even if none uses it. */
   readonly repos: readonly string[];
+}
+
+/** A value that a key without the right `commands` would set in a field that is a command or a variable. */
+export interface ProposedValue {
+  readonly id: string;
+  readonly repo: string;
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** The layer that it would be set in, if that is not the shared one. */
+  readonly layer?: "local";
+  /** Absent if the field would be unset. */
+  readonly value?: JsonValue;
+  /** The key may not see the value, which it would restore: `value` is null. */
+  readonly masked?: true;
+  /** The name of the key; for that key itself "this key". */
+  readonly by: string;
+  /** RFC 3339, UTC. */
+  readonly time: string;
+  readonly reason?: string;
+  /** Only for the owner, like the members below: what the value would do. */
+  readonly effect?: Effect;
+  /** The active value, which it would replace. */
+  readonly serving?: JsonValue;
+  /** Identifies the value, its effect and the active value, for `proposal/accept`. */
+  readonly hash?: string;
 }
 
 /** Names a draft: of a field, or without `field` of the text of the repository's file. */
@@ -507,6 +553,11 @@ export interface OperationResults {
   "trust/accept": { readonly revision: number };
   /** In the order of the schema's fields, each one's default first. */
   "trust/preview": readonly PreviewedEffect[];
+  /** The oldest first. */
+  "proposal/list": readonly ProposedValue[];
+  /** The revision that set the value. */
+  "proposal/accept": { readonly revision: number };
+  "proposal/remove": Record<string, never>;
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];
   /** `inMemory`: the given drafts that are lost when the daemon ends. */
@@ -554,7 +605,9 @@ export interface Reply<Result = unknown> {
   /** With `waits`, of a linked worktree: as in its entry. */
   readonly linked?: { readonly name: string; readonly slot: number };
   /** If they were asked for: the stored values of each layer; without `local` there are no local values. */
-  readonly layers?: { readonly shared: Config; readonly local?: Config };
+  readonly layers?: { readonly shared: Config; readonly base?: Config; readonly local?: Config };
+  /** For a list by a key without the right `reveal`: the fields that the result, or a layer of it, would have, and whose values it may not see. */
+  readonly masked?: readonly string[];
   /** What typed changes were read as. */
   readonly typed?: readonly ToldChange[];
 }
@@ -585,6 +638,8 @@ export interface FieldChange {
   readonly stored: boolean;
   /** In a history: `previous`, or both if `stored` is false, were erased by `history/forget`. */
   readonly forgotten?: true;
+  /** The key lacks the right `reveal`: `value` and `previous` are null, and may be equal or not. */
+  readonly masked?: true;
 }
 
 export interface ConfigChanged {
@@ -610,7 +665,7 @@ export interface ConfigChanged {
 export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
   /** The layer that it changed, if the repository has local values; its changes are those of this layer. */
-  readonly layer?: Layer;
+  readonly layer?: CountedLayer;
   /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }
@@ -628,6 +683,7 @@ export type EventMessage =
   | [resource: "repo", event: "added" | "updated" | "removed" | "health", payload: RepositoryEntry]
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
   | [resource: "key", event: "changed", payload: Record<string, never>]
+  | [resource: "proposal", event: "changed", payload: Record<string, never>]
   | [resource: "draft", event: "changed", payload: DraftsChanged]
   | [resource: "daemon", event: "problems", payload: { readonly problems: readonly string[] }];
 

@@ -10,6 +10,14 @@ export function localDocumentOf(repo: string): string {
   return localPrefix + repo;
 }
 
+/**
+ * The documents whose values can count before a repository's own ones, the lowest first: of a linked worktree, the local ones of the
+ * repository that it belongs to, then its own.
+ */
+export function documentsAbove(repo: string, base: string | undefined): readonly string[] {
+  return [...(base === undefined ? [] : [localDocumentOf(base)]), localDocumentOf(repo)];
+}
+
 /** The repository that a document belongs to: for one of a layer, the one that it is the layer of. */
 export function repositoryOfDocument(id: string): string {
   return id.startsWith(localPrefix) ? id.slice(localPrefix.length) : id;

@@ -28,6 +28,8 @@ export interface EnvironmentSource {
   readonly waiting: ReadonlySet<string>;
   /** For a command that is about to run: it needs the values that the scopes require. */
   readonly isForRun?: boolean;
+  /** The fields whose values the key may not see. */
+  readonly masked: readonly string[];
   /** Of a linked worktree: what its variables `REPOCONF_WORKTREE` and `REPOCONF_SLOT` are, unless its values have such. */
   readonly linked?: RepositoryEntry["linked"] | undefined;
 }
@@ -44,16 +46,21 @@ export function environmentFields(fields: Fields): string[] {
 
 /**
  * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws RepoconfError 1114 if a
- * value is untrusted, 1103 if two variables have the same name, if a value cannot be in a variable, or for a run if values are missing.
+ * value is untrusted, 1105 if the key may not see one, 1103 if two variables have the same name, if a value cannot be in a variable, or for
+ * a run if values are missing.
  */
-export function variablesOf({ repo, config, fields, waiting, linked, isForRun }: EnvironmentSource): Variables {
-  const untrusted = environmentFields(fields).filter(path => waiting.has(path));
+export function variablesOf(source: EnvironmentSource): Variables {
+  const { repo, config, fields, waiting, masked, linked, isForRun } = source;
+  const own = environmentFields(fields);
+  const hidden = masked.filter(path => own.includes(path));
+  if (hidden.length > 0) throw hiddenValues(hidden);
+  const untrusted = own.filter(path => waiting.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
     const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${repo}`;
     throw new RepoconfError(1114, message, { repo });
   }
-  const missing = isForRun === true ? missingFields(config, fields) : [];
+  const missing = isForRun === true ? missingFields(config, fields).filter(path => !masked.includes(path)) : [];
   if (missing.length > 0) {
     const message = `Nothing was run, because no value is set for ${missing.join(", ")}, which the scope requires. Set it: repoconf set ${missing[0]}=VALUE`;
     throw new RepoconfError(1103, message, { repo });
@@ -98,7 +105,8 @@ function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly 
   return name === undefined || value === null ? [] : [[name, rawValue(value)]];
 }
 
-/** Whether a value is meant as a reference to a secret, `cmd://NAME/ARGUMENT`, valid or not. */
-export function isSecretReference(value: JsonValue): value is string {
-  return typeof value === "string" && value.startsWith("cmd://");
+function hiddenValues(paths: readonly string[]): RepoconfError {
+  const what = paths.length === 1 ? "the value of" : "the values of";
+  const message = `This key may not see ${what} ${paths.join(", ")}. Use the owner's key, or one made with --reveal.`;
+  return new RepoconfError(1105, message, { details: { right: "reveal" } });
 }

@@ -31,6 +31,7 @@ import { Refusals } from "./observe/refusals.ts";
 import { createOperations } from "./operations/operations.ts";
 import { linkOf } from "./operations/session.ts";
 import { Resources } from "./resources.ts";
+import { Proposals } from "./rights/proposals.ts";
 import { RunState } from "./run-state.ts";
 import { Admission } from "./socket/admission.ts";
 import { Connections } from "./socket/connections.ts";
@@ -150,6 +151,8 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     onFound: found => store.findings.add(found),
   });
   resources.defer(() => drafts.idle());
+  const proposals = await Proposals.open({ home, fileSystem, clock, store, keys, connections, onProblem });
+  resources.defer(() => proposals.idle());
 
   // The port and the Unix socket, which do not answer yet.
   const server = await DaemonServer.listen({
@@ -177,7 +180,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const dispatch = createDispatch({
     operations: createOperations(
       { store, scopes, service, drafts, yielding, clock, runState, folders: { marks, worktrees } },
-      { authentication, connections, server, onKeysChanged: publishKeys },
+      { authentication, connections, server, proposals, onKeysChanged: publishKeys },
       { held, endpoint, store, connections, refusals, problems, onStop },
     ),
     budget,
@@ -209,7 +212,9 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     logStoreEvent(logger, event, store.repositories.get(event.state.id)?.files.values.path);
     if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event, service, store);
-    if (event.kind === "removed") drafts.dropRepository(event.state.id);
+    if (event.kind !== "removed") return;
+    drafts.dropRepository(event.state.id);
+    proposals.dropRepository(event.state.id);
   });
   resources.defer(() => files.close());
   const upkeep = new HomeUpkeep({ held, clock, rescanInterval, endpointFile, authentication, connections, onProblem });

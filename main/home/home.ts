@@ -15,6 +15,10 @@ export interface Home {
   /** Files with the keys of agents, each by the name of its key. */
   readonly agents: string;
   readonly trustFile: string;
+  /** Hashes of values that keys without the right to set commands have set. */
+  readonly plainValuesFile: string;
+  /** Commands that such keys propose. */
+  readonly proposalsFile: string;
   /** The owner's unsaved edits on the screen. */
   readonly draftsFile: string;
   readonly settingsFile: string;
@@ -89,6 +93,8 @@ export function homeAt(folder: string): Home {
     keysFile: at("keys.json"),
     agents: at("agents"),
     trustFile: at("trust.json"),
+    plainValuesFile: at("plain-values.json"),
+    proposalsFile: at("proposals.json"),
     draftsFile: at("drafts.json"),
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),

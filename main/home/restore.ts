@@ -12,7 +12,7 @@ import { HomeError, isThere, privateFile } from "./prepare-home.ts";
 /** The home's folders that a backup contains. */
 export const backedUpFolders = ["scopes", "repos", "local", "journal", "log", "removed"] as const;
 /** What a restore replaces. The index and what was found are about the replaced repositories. */
-const replaced = [...backedUpFolders, "settings.json", "index.json", "findings.json"] as const;
+const replaced = [...backedUpFolders, "settings.json", "plain-values.json", "index.json", "findings.json"] as const;
 
 /** The content of `restore.json` while a restore moves files: the next daemon on the home completes it. */
 interface Underway {

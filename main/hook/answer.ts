@@ -3,13 +3,8 @@ import { inCommandWords } from "../../shared/command-words.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
-import {
-  type EnvironmentSource,
-  environmentFields,
-  isSecretReference,
-  type Variables,
-  variablesOf,
-} from "../../shared/variables.ts";
+import { isSecretReference } from "../../shared/scopes/hidden-values.ts";
+import { type EnvironmentSource, environmentFields, type Variables, variablesOf } from "../../shared/variables.ts";
 import { describeCause } from "../files/describe-cause.ts";
 import { findWorkTree, mainWorkTree } from "../git/git.ts";
 import type { Home } from "../home/home.ts";
@@ -43,7 +38,7 @@ interface HookSource {
   readonly repository: Pick<RepositoryEntry, "id" | "path" | "inTree" | "linked">;
   /** Read before the values: a value that is read before its schema may be a text that the schema then makes a variable. */
   readonly fields: EnvironmentSource["fields"];
-  readValues(): Promise<Pick<EnvironmentSource, "config" | "waiting">>;
+  readValues(): Promise<Pick<EnvironmentSource, "config" | "waiting" | "masked">>;
   /** Fetches secrets. If left out, the answer is that the command is needed. */
   resolve?(variables: Variables): Promise<{ readonly [name: string]: string }>;
 }

@@ -1,5 +1,6 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue, filterConfig } from "../../shared/config.ts";
 import { sameConfig } from "../../shared/config-diff.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import { applyChanges, type ChangeRecord } from "./history/record.ts";
 import type { Commit, Committed } from "./log/commit-log.ts";
@@ -102,7 +103,11 @@ function recordOf(
     const before = configValue(valid, scope, field);
     return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
   });
-  const { lineage, revision } = document;
+  const { lineage, revision, edits, activeEdits = [] } = document;
+  const edited = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
+  const unedited = activeEdits.flatMap(({ scope, field }) =>
+    edited.has(joinConfigPath(scope, field)) ? [] : { scope, field },
+  );
   const place = { ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
-  return { kind: "change", revision, ...who, ...place, changes };
+  return { kind: "change", revision, ...who, ...place, changes, ...(unedited.length > 0 && { unedited }) };
 }

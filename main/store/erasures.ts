@@ -12,7 +12,6 @@ import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { causeOf, storageFailure } from "./storage-failure.ts";
 import type { Actor, LogNumber } from "./types.ts";
-import { trustHash } from "./values/trusted-values.ts";
 
 /** What erases values from a log that several machines share. */
 interface Shortener {
@@ -80,11 +79,11 @@ export class Erasures {
     await this.#forget(repository, entry);
   }
 
-  /** Erases the earlier values of a field from all layers of a repository. Throws RepoconfError 1102, 1108 or 1110. */
+  /** Erases the earlier values of a field from all layers of a repository, but not from those of the one that it is a worktree of. Throws RepoconfError 1102, 1108 or 1110. */
   async forget(id: string, path: ConfigPath, actor: Actor): Promise<void> {
     const repository = this.#require(id);
     await repository.load();
-    for (const { document } of [{ document: repository }, ...repository.above])
+    for (const { document } of [{ document: repository }, ...repository.ownAbove])
       await this.#forgetIn(document, path, actor).catch(error => {
         throw error instanceof RepoconfError ? error.inRepository(id) : error;
       });
@@ -158,11 +157,12 @@ export class Erasures {
     const { scope, field } = entry;
     const trustedAs = repository.state.base ?? id;
     const present = [recorded, ...(await this.#valuesTrustedAs(trustedAs, id))];
-    const hashes = present.flatMap(values => {
-      const value = configValue(values, scope, field);
-      return value === undefined ? [] : trustHash(scopes, { scope, field }, value);
-    });
-    trust.keepOnly(trustedAs, { scope, field }, hashes);
+    trust.keepOnly(
+      trustedAs,
+      scopes,
+      { scope, field },
+      present.flatMap(values => configValue(values, scope, field) ?? []),
+    );
     await trust.saved();
   }
 

@@ -163,7 +163,7 @@ export class Roster {
       return repository.exclusive(async () => {
         // The file that is put aside has every commit, and is not written any more.
         await repository.writer.write();
-        const [{ document } = { document: undefined }] = repository.above;
+        const [{ document } = { document: undefined }] = repository.ownAbove;
         const remove = () => repository.mirror.locked(() => this.#removeLocked(repository));
         return document === undefined ? remove() : document.exclusive(() => document.writer.write().then(remove));
       });
@@ -179,7 +179,8 @@ export class Roster {
       // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
       const removalOf = (repo: string): Removal => ({ kind: "remove", time: timeText(clock), repo });
-      for (const { document } of repository.above) await appendWithRetry(log, () => removalOf(document.id), document);
+      for (const { document } of repository.ownAbove)
+        await appendWithRetry(log, () => removalOf(document.id), document);
       await appendWithRetry(log, () => removalOf(id), repository);
       await this.#options.layers.drop(id);
       movedTo = await moveAside(this.#context, id, repository.files.home.path);

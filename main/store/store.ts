@@ -10,6 +10,7 @@ import { listRepositoryFiles } from "./hand-edits/repository-folder.ts";
 import type { Journals } from "./history/journals.ts";
 import { LastChanges } from "./history/last-changes.ts";
 import { Layers, noneAbove, watchedLayers } from "./layers/layers.ts";
+import { LinkedRepositories } from "./layers/linked-repositories.ts";
 import { type CommitLog, formatPosition } from "./log/commit-log.ts";
 import { markStopped } from "./log/log-folder.ts";
 import { RepositoryFiles } from "./mirror/repository-files.ts";
@@ -45,6 +46,7 @@ export class Store {
   readonly events: StoreEvents;
   readonly repositories: Repositories<Repository>;
   readonly layers: Layers;
+  readonly linked: LinkedRepositories;
   readonly roster: Roster;
   /** Called when `problems`, or what was found about the whole home, may have changed. */
   onProblems: () => void = () => {};
@@ -96,8 +98,10 @@ export class Store {
       onDrop: repository => this.#drop(repository),
     });
     const { repositories } = this;
-    this.layers = new Layers(context, { repositories, documents: this.#documents, journals });
+    this.linked = new LinkedRepositories(repositories);
+    this.layers = new Layers(context, { repositories, documents: this.#documents, journals, linked: this.linked });
     events.subscribe(event => {
+      if (event.kind === "added" || event.kind === "updated" || event.kind === "removed") this.linked.forget();
       if (event.kind === "changed") this.lastChanges.note(repositories.opened(event.state.id), event.change);
       repositories.saveIndexSoon();
     });
@@ -169,6 +173,7 @@ export class Store {
   watchFiles(): void {
     this.#handEdits.start();
     if (this.log.shared === undefined) this.#localEdits.start();
+    void this.reconciled.then(() => this.linked.forget());
   }
 
   /** The log's present position: later changes have later positions. */

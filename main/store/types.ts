@@ -2,7 +2,7 @@ import type { Config, ConfigEdit } from "../../shared/config.ts";
 import type { StoredDifference } from "../../shared/config-diff.ts";
 import type { ConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangeSource, Finding, HealthProblem, Layer } from "../../shared/protocol.ts";
+import type { ChangeSource, CountedLayer, Finding, HealthProblem, Layer } from "../../shared/protocol.ts";
 import type { Effect } from "../../shared/scopes/scope-schema.ts";
 
 /*
@@ -121,7 +121,7 @@ export interface RepositoryState extends RepositoryInfo {
 
 /** The state of the document that a repository's layer is. */
 export interface LayerState {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly state: RepositoryState;
 }
 
@@ -133,8 +133,17 @@ export interface LayerEdit extends ConfigEdit {
 export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "source" | "reason" | "batch"> {
   /** Answer only when the file has the change too, or cannot be written for now. */
   readonly flush?: boolean;
-  /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
-  decide(state: RepositoryState): { readonly edits: readonly LayerEdit[] | undefined; readonly answer: Answer };
+  /** Whether what it sets may become a command by a later schema without a person's trust; if omitted, it may. */
+  readonly trusts?: boolean;
+  /**
+   * Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). The `recorded` ones of the edits make
+   * a revision even if the field has the value already.
+   */
+  decide(state: RepositoryState): {
+    readonly edits: readonly LayerEdit[] | undefined;
+    readonly recorded?: readonly LayerEdit[];
+    readonly answer: Answer;
+  };
   /** The layer that the request names. */
   readonly layer?: Layer | undefined;
 }
@@ -215,13 +224,16 @@ export interface RecordedChange extends Attribution {
 
 /** The changes of one layer's own values. `beneath`: what counts without them, of fields that the layer lacks before or after. */
 interface LayerChanges {
-  readonly layer: Layer;
+  readonly layer: CountedLayer;
   readonly changes: readonly RecordedDifference[];
   readonly beneath: Config;
 }
 
-/** A revision, without its changes. */
-export type LastChange = Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason">;
+/** A revision, without the values that it changed. */
+export interface LastChange extends Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason"> {
+  /** `<scope>.<field>` of all fields that it changed. */
+  readonly paths: readonly string[];
+}
 
 /** A record of a repository's history: a revision, or a request to forget values. */
 export type HistoryRecord =

@@ -1,4 +1,4 @@
-import type { Grant, Grants } from "../../shared/grants.ts";
+import type { Grant, Grants, KeyRight } from "../../shared/grants.ts";
 
 /** The maximum of names in a sentence; the rest is counted. */
 const maxNames = 3;
@@ -8,6 +8,13 @@ export function describeGrants(grants: Grants, nameOf: (repo: string) => string,
   if (grants.length === 0) return "Nothing";
   const described = grants.slice(0, most).map(grant => describeGrant(grant, nameOf, most));
   return [...described, ...(grants.length > most ? [`and ${grants.length - most} more`] : [])].join("; ");
+}
+
+/** What a further right allows. */
+export function describeRight(right: KeyRight): string {
+  return right === "reveal"
+    ? "See masked values and secrets"
+    : "Set commands and environment variables without asking you";
 }
 
 function describeGrant({ repos, fields, right }: Grant, nameOf: (repo: string) => string, most: number): string {

@@ -1,16 +1,17 @@
-import type { Grants } from "../../shared/grants.ts";
+import type { Grants, KeyRight } from "../../shared/grants.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { useScreen } from "../state/store.ts";
 import { type Seen, type SeenField, seenBy } from "./seen-by.ts";
 
 interface KeyPreviewProps {
   readonly grants: Grants;
+  readonly rights: readonly KeyRight[];
   /** The repositories that the grants name. */
   readonly covered: readonly RepositoryEntry[];
 }
 
 /** What a key with these grants would currently see. */
-export function KeyPreview({ grants, covered }: KeyPreviewProps) {
+export function KeyPreview({ grants, rights, covered }: KeyPreviewProps) {
   const scopes = useScreen(state => state.scopes);
   const seen = seenBy(grants, covered, scopes);
   const commands = [...new Set(fieldsIn(seen).flatMap(({ path, isCommand }) => (isCommand ? [path] : [])))];
@@ -21,9 +22,17 @@ export function KeyPreview({ grants, covered }: KeyPreviewProps) {
       <h2 id="key-preview-title">What this key would see</h2>
       <p role="status">{summary(seen, grants)}</p>
       {seen.idle.length > 0 && <p className="key-warning">No field there is now matches {seen.idle.join(", ")}.</p>}
-      {hasMasked && <p className="key-warning">This key can read masked values in clear text.</p>}
-      {commands.length > 0 && (
+      {hasMasked && rights.includes("reveal") && (
+        <p className="key-warning">This key can read masked values in clear text.</p>
+      )}
+      {hasMasked && !rights.includes("reveal") && (
+        <p className="hint">Of masked values, it sees only whether they are there.</p>
+      )}
+      {commands.length > 0 && rights.includes("commands") && (
         <p className="key-warning">It could set values that run as commands: {commands.join(", ")}.</p>
+      )}
+      {commands.length > 0 && !rights.includes("commands") && (
+        <p className="hint">Values that run as commands wait until you accept them: {commands.join(", ")}.</p>
       )}
       {seen.listed.map(({ repository, fields }, index) => (
         <details key={repository.id} open={index === 0}>

@@ -7,7 +7,7 @@ import { notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { EndDialog } from "./end-dialog.tsx";
-import { describeGrants } from "./grant-words.ts";
+import { describeGrants, describeRight } from "./grant-words.ts";
 import { LastChange, RevertKeyDialog, useLastChanges } from "./key-changes.tsx";
 import { useKeyList } from "./use-key-list.ts";
 
@@ -104,6 +104,11 @@ function KeyRow({ entry, last, onUndo, onRevoke }: KeyRowProps) {
       <th scope="row">{name}</th>
       <td data-label="May">
         <Rights grants={entry.grants} />
+        {entry.rights.map(right => (
+          <p className="hint" key={right}>
+            {describeRight(right)}
+          </p>
+        ))}
       </td>
       <td data-label="Expires">
         {isExpired && <span className="badge badge-edited">expired</span>}{" "}

@@ -1,6 +1,6 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { RepoconfError } from "../../shared/errors.ts";
-import type { Grants, Right } from "../../shared/grants.ts";
+import { type Grants, type KeyRight, keyRights, type Right } from "../../shared/grants.ts";
 import type { OperationResults } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
@@ -10,6 +10,7 @@ import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 import { FieldBoxes } from "./field-boxes.tsx";
 import { patternsIn, problemOfPatterns } from "./field-patterns.ts";
+import { describeRight } from "./grant-words.ts";
 import { KeyPreview } from "./key-preview.tsx";
 import { MadeKey } from "./made-key.tsx";
 import { type ChosenRepositories, RepositoryBoxes } from "./repository-boxes.tsx";
@@ -33,6 +34,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
   const [chosen, setChosen] = useState<ChosenRepositories>(new Set());
   const [fields, setFields] = useState("");
   const [right, setRight] = useState<Right>("read");
+  const [rights, setRights] = useState<readonly KeyRight[]>([]);
   const [days, setDays] = useState<number>();
   /** How often creating it failed. */
   const [failures, setFailures] = useState(0);
@@ -67,7 +69,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
     setBusy(true);
     try {
       const expires = days === undefined ? {} : { expires: new Date(Date.now() + days * dayTime).toISOString() };
-      onMade(await daemon().run("key/create", { name: name.trim(), grants, ...expires }));
+      onMade(await daemon().run("key/create", { name: name.trim(), grants, rights, ...expires }));
     } catch (error) {
       setRefusal({ [partOf(error)]: messageOf(error) });
       setFailures(failures + 1);
@@ -118,6 +120,21 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
                 </label>
               ))}
             </fieldset>
+            <fieldset className="boxes">
+              <legend>And also</legend>
+              {keyRights.map(one => (
+                <label className="check" key={one}>
+                  <input
+                    type="checkbox"
+                    checked={rights.includes(one)}
+                    onChange={({ target: { checked } }) =>
+                      setRights(keyRights.filter(other => (other === one ? checked : rights.includes(other))))
+                    }
+                  />
+                  {describeRight(one)}
+                </label>
+              ))}
+            </fieldset>
             <label className="labelled">
               Expires <span className="hint">it works until then, or until you revoke it</span>
               <select
@@ -143,7 +160,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
               </a>
             </p>
           </form>
-          <KeyPreview grants={grants} covered={covered} />
+          <KeyPreview grants={grants} rights={rights} covered={covered} />
         </div>
       </div>
     </article>

@@ -1,6 +1,7 @@
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { allows, allowsSomewhere, type Grants } from "../../shared/grants.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { needsReveal } from "../../shared/scopes/hidden-values.ts";
 import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 import { covers, pathsOf } from "./field-patterns.ts";
@@ -42,7 +43,7 @@ export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scop
         const schema = findField(scopes, scope, field);
         return {
           path,
-          isMasked: schema?.["x-masked"] === true,
+          isMasked: schema !== undefined && needsReveal(schema),
           isCommand: schema !== undefined && runsAsCommand(schema) && allows(grants, "write", repo, path),
         };
       });

@@ -7,6 +7,7 @@ import { findRepository, useScreen } from "../state/store.ts";
 import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
+import { ProposalsNote } from "./proposals.tsx";
 
 const loadFileView = () => import("../file/file-view.tsx");
 /** With its editor it is a third of the screen's code, so it is loaded separately. */
@@ -62,6 +63,7 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
         </nav>
       </header>
       <HealthNote entry={entry} />
+      <ProposalsNote repo={repo} />
       {!opened ? (
         <p className="waiting">Reading…</p>
       ) : view === "fields" ? (

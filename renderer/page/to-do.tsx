@@ -7,6 +7,7 @@ import { ReviewDialog } from "../edits/review-dialog.tsx";
 import { addressOf } from "../state/place.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
 import { Dismiss, useFoundInHome } from "./found.tsx";
+import { Proposal, useProposals } from "./proposals.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
@@ -30,13 +31,15 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
   });
   const [inHome, dropInHome] = useFoundInHome();
+  const proposals = useProposals();
   const ofDaemon = useScreen(state => state.problems).filter(text => !inHome.some(({ message }) => message === text));
   const found = repositories
     .filter(({ health }) => health.length > 0)
     .flatMap(({ id, health }) =>
       health.flatMap(({ finding, message }) => (finding ? [{ repo: id, finding, message }] : [])),
     );
-  if (problems.length + ofDaemon.length + inHome.length + found.length + pending.size + drafts.size === 0)
+  const ofDisk = problems.length + ofDaemon.length + inHome.length + found.length;
+  if (ofDisk + proposals.length + pending.size + drafts.size === 0)
     return (
       <p>
         Nothing needs attention: no file has problems, no command is waiting for your trust, and all edits are saved.
@@ -59,8 +62,16 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
       <Section title="Commands waiting for your trust">
         {untrusted.map(({ entry, field }) => (
           <li key={`${entry.id} ${field}`}>
-            <RepositoryLink repo={entry.id} /> <code>{field}</code> came with the file and {effectIn(scopes, field)}.
+            <RepositoryLink repo={entry.id} /> <code>{field}</code> is in the file and {effectIn(scopes, field)}.
             <WaitingValue repo={entry.id} field={field} />
+          </li>
+        ))}
+      </Section>
+      <Section title="Proposed by keys">
+        {proposals.map(proposal => (
+          <li key={proposal.id}>
+            <RepositoryLink repo={proposal.repo} /> <code>{proposal.field}</code>
+            <Proposal proposal={proposal} />
           </li>
         ))}
       </Section>

@@ -228,6 +228,8 @@ async function take(message: WatchMessage): Promise<void> {
       return setState({ problems: message[2].problems });
     case "key":
       return setState(state => ({ keyChanges: state.keyChanges + 1 }));
+    case "proposal":
+      return setState(state => ({ proposalChanges: state.proposalChanges + 1 }));
   }
 }
 

@@ -105,6 +105,8 @@ export interface ScreenState {
   readonly notices: readonly Notice[];
   /** Incremented whenever keys or sessions were added or removed. */
   readonly keyChanges: number;
+  /** Incremented whenever what keys propose has changed. */
+  readonly proposalChanges: number;
   readonly saving: boolean;
 }
 
@@ -130,6 +132,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   redoable: [],
   notices: [],
   keyChanges: 0,
+  proposalChanges: 0,
   saving: false,
 }));
 

@@ -1,5 +1,6 @@
 import { configValue } from "../config.ts";
 import { splitConfigPath } from "../config-path.ts";
+import { RepoconfError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import type {
   ChangedRepository,
@@ -126,16 +127,18 @@ export class RepoconfClient {
     return (await this.#requests.sendWhole(name, args)).result;
   }
 
-  /** One field's effective value. Throws RequestError 1011, 1102, 1106. */
+  /** One field's effective value. Throws RequestError 1011, 1102, 1106, and RepoconfError 1105 if the key may not see it. */
   async get<Path extends FieldPath>(repo: string, path: Path): Promise<FieldValue<Path>> {
-    const config = await this.run("config/list", { repo, field: path });
+    const { result, masked = [] } = await this.#requests.sendWhole("config/list", { repo, field: path });
+    if (masked.length > 0)
+      throw new RepoconfError(1105, `This key may not see the value of ${path}.`, { repo, field: path });
     const split = splitConfigPath(path);
-    const value = split && configValue(config, split.scope, split.field);
+    const value = split && configValue(result, split.scope, split.field);
     // The daemon validates every value with the schema that the type is derived from.
     return value as FieldValue<Path>;
   }
 
-  /** Every effective value that the key may read, now or at a revision. Throws RequestError 1102, 1106, 1110, 1112. */
+  /** Every effective value that the key may see, now or at a revision. Throws RequestError 1102, 1106, 1110, 1112. */
   async list(repo: string, options: { readonly revision?: number } = {}): Promise<ConfigScopes> {
     const config = await this.run("config/list", { repo, ...options });
     return config as unknown as ConfigScopes;

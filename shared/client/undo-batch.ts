@@ -58,6 +58,8 @@ interface UndoneField {
   readonly before: JsonValue | undefined;
   /** The effective value afterwards. */
   readonly after: JsonValue;
+  /** The key may not see them: both are null. */
+  readonly masked?: true;
 }
 
 export interface UndoPreview {
@@ -127,11 +129,14 @@ export async function previewUndo(
   const changes = new Map<string, UndoneField>();
   for (const { repo, changes: changed } of entries)
     for (const [scope, fields] of Object.entries(changed))
-      for (const [field, { value, previous, stored }] of Object.entries(fields)) {
+      for (const [field, { value, previous, stored, masked }] of Object.entries(fields)) {
         const name = nameOf(repo, scope, field);
         const newer = changes.get(name);
         if (newer === undefined && taken.has(name))
-          changes.set(name, { repo, scope, field, before: stored ? value : undefined, after: previous });
+          changes.set(name, {
+            ...{ repo, scope, field, before: stored ? value : undefined, after: previous },
+            ...(masked && { masked }),
+          });
         // If the batch changed a field twice, both changes are undone.
         else if (newer !== undefined && sameJson(newer.after, value)) changes.set(name, { ...newer, after: previous });
       }
@@ -162,6 +167,8 @@ async function undoEntry(
   options: UndoEntriesOptions,
   trees: KnownTrees,
 ): Promise<UndoneBatch> {
+  // The base's own entry is undone.
+  if (layer === "base") return { restored: [], left: [] };
   for (let tries = 1; ; tries += 1) {
     const now = await client.request("config/list", { repo, stored: true, ...(layer && { layers: true }) });
     const present = (layer && now.layers ? now.layers[layer] : now.result) ?? {};
@@ -172,9 +179,12 @@ async function undoEntry(
     const fields: string[] = [];
     const left: LeftField[] = [];
     for (const [scope, changed] of Object.entries(changes))
-      for (const [field, { value, stored, forgotten }] of Object.entries(changed)) {
+      for (const [field, { value, stored, forgotten, masked }] of Object.entries(changed)) {
         const path = joinConfigPath(scope, field);
-        const isThere = sameJson(configValue(present, scope, field), stored ? value : undefined);
+        // Of a value that the key may not see, only its last change is known.
+        const isThere = masked
+          ? (await client.request("config/explain", { repo, field: path })).result?.revision === revision
+          : sameJson(configValue(present, scope, field), stored ? value : undefined);
         if (isThere && !forgotten) fields.push(path);
         else
           left.push({

@@ -20,7 +20,7 @@ async function startPreview(...more: readonly string[]) {
   await home.succeed(["set", "--repo", "shop", `svc.services.web=${web}`, "svc.envvars.TOKEN=hunter2"]);
   const containers = join(home.workFolder, "containers");
   await mkdir(containers);
-  const { key } = await home.json(["key", "create", "preview", "--right", "read"]);
+  const { key } = await home.json(["key", "create", "preview", "--right", "read", "--reveal"]);
   const environment = { ...(await withCommand(home)), CONTAINERS: containers, REPOCONF_API_KEY: key };
   const port = await freePort();
   const start = () =>
@@ -167,13 +167,16 @@ test("a pull with a new image waits for a person, and a refresh takes the new im
     `{ "config": { "svc": { "services": { "web": { "ready": "", "image": "${image}" } } } } }`;
   await writeFile(join(folder, ".repoconf.json"), textWith("node:24"));
   await t.home.succeed(["repo", "add", folder, "--id", "site"]);
-  await until(async () => (await t.page()).includes("svc.services runs as a command and came"), "what waits");
+  await until(async () => (await t.page()).includes("svc.services runs as a command, and no person"), "what waits");
   expect((await t.ask("web.site.localhost")).status).toBe(421);
   const [waiting] = await t.home.json(["trust", "--repo", "site"]);
   await t.home.succeed(["trust", "--repo", "site", "--accept", waiting.hash]);
   await t.untilServed("web.site.localhost", "node:24");
   await writeFile(join(folder, ".repoconf.json"), textWith("evil:1"));
-  await until(async () => (await t.page()).includes("svc.services runs as a command and came"), "what waits again");
+  await until(
+    async () => (await t.page()).includes("svc.services runs as a command, and no person"),
+    "what waits again",
+  );
   await t.untilServed("web.site.localhost", "node:24");
 
   await t.pull("node:24", "sha256:tomorrow");

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { createDaemon, type DaemonOptions, type DaemonSurroundings } from "../../main/daemon/daemon.ts";
-import type { Grants } from "../../shared/grants.ts";
+import { type Grants, type KeyRight, keyRights } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
 import { patience } from "./patience.ts";
@@ -78,9 +78,9 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
     /** The lines that the daemon logged. */
     log: log as readonly string[],
     connect,
-    /** A client whose key has these grants. */
-    connectWith: async (grants: Grants, name = `tool ${++names}`) => {
-      const { result } = await owner.call("key/create", { name, grants });
+    /** A client whose key has these grants, and all further rights unless others are given. */
+    connectWith: async (grants: Grants, name = `tool ${++names}`, rights: readonly KeyRight[] = keyRights) => {
+      const { result } = await owner.call("key/create", { name, grants, rights });
       return connect(result.key);
     },
     /** Adds a repository with the given id or a new one, and returns its id. */

@@ -1,3 +1,4 @@
+import { hashOfProposal } from "../../main/daemon/operations/proposal.ts";
 import { hashOfValue } from "../../main/store/values/trusted-values.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { OperationName } from "../../shared/protocol.ts";
@@ -41,6 +42,18 @@ export const operations: { readonly [Name in OperationName]: { readonly [name: s
   // Already active, which is a success.
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
   "trust/preview": { scope: "planted", text: `{ "type": "object", "properties": {} }` },
+  "proposal/list": {},
+  "proposal/accept": {
+    id: "0b1c2d",
+    hash: hashOfProposal({
+      path: "svc.provider",
+      layer: "shared",
+      rule: hashOfValue("here"),
+      value: "here",
+      stored: "here",
+    }),
+  },
+  "proposal/remove": { id: "0b1c2e" },
   "draft/list": {},
   "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },
   "session/create": { label: "desktop" },
@@ -63,6 +76,12 @@ export const files = {
   "repos/cellar.json": cellarText,
   "keys.json": {
     keys: [{ id: victimId, name: "victim", hash: "0".repeat(64), grants: [], createdAt: "2026-11-21T03:18:02.960Z" }],
+  },
+  "proposals.json": {
+    proposals: ["0b1c2d", "0b1c2e"].map((id, at) => ({
+      ...{ id, repo: "shop", field: at === 0 ? "svc.provider" : "svc.domain", value: "here", key: victimId },
+      ...{ by: "victim", time: "2026-11-21T03:18:02.960Z" },
+    })),
   },
   "findings.json": { findings: [{ id: findingId, time: "2026-11-21T03:18:02.960Z", message: "Found earlier." }] },
 };

@@ -5,8 +5,8 @@ export const mutants = [
   ...killedBy("S21", "test/main/daemon/layers.test.ts", {
     "starting an edit of the shared layer from its own value (it starts from the local one)": {
       file: "main/daemon/config/change-check.ts",
-      find: '? valueIn("shared") : undefined;',
-      replace: '? valueIn("shared") : valueIn("local");',
+      find: '?? valueIn("shared")) : undefined;',
+      replace: '?? valueIn("shared")) : valueIn("local");',
       name: "never in the work tree",
     },
     "restoring each layer's own values (all go into the shared one)": {
@@ -17,8 +17,8 @@ export const mutants = [
     },
     "a plain set of a local value (it changes the shared one)": {
       file: "main/daemon/config/change-check.ts",
-      find: '"shared" : "local";',
-      replace: '"shared" : "shared";',
+      find: 'return isIn("local") || isIn("base") ? "local"',
+      replace: 'return isIn("local") || isIn("base") ? "shared"',
       name: "a plain set changes it",
     },
     "counting the topmost layer's value": {

@@ -15,8 +15,7 @@ export const mutants = [
     },
     "the grants on a repository's health": {
       file: "main/daemon/config/config-views.ts",
-      find: `return allows(grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`) ? problem : [];`,
-      replace: "return problem;",
+      find: `if (!allows(grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`)) return [];`,
     },
     "the grants on each repository of a set (one is enough for all)": {
       file: "main/daemon/config/change-check.ts",
@@ -29,8 +28,8 @@ export const mutants = [
       replace: "return true;",
     },
     "hiding the content of a broken file in an error": {
-      file: "main/daemon/config/config-service.ts",
-      find: `if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))`,
+      file: "main/daemon/rights/reveal.ts",
+      find: `if (error.code !== 1106 || error.repo === undefined || seesEverything(caller, error.repo))`,
       replace: "if (error.code)",
     },
     "hiding the names of other keys": {
@@ -59,8 +58,8 @@ export const mutants = [
     },
     "the grants on changes in history/search": {
       file: "main/daemon/config/history-search.ts",
-      find: "viewRecord(caller, repo, record, undefined, scopes.defaults)",
-      replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes.defaults)`,
+      find: "viewRecord(caller, repo, record, undefined, scopes)",
+      replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes)`,
     },
   }),
   ...killedBy("S6", "test/main/daemon/progress.test.ts", {
@@ -74,8 +73,8 @@ export const mutants = [
   ...killedBy("S6", "test/main/daemon/search.test.ts", {
     "matching by: against the names that the key may see": {
       file: "main/daemon/config/config-service.ts",
-      find: "return change && { ...change, actor: actorName(caller, change.actor) };",
-      replace: `return change && { ...change, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
+      find: "return { ...change, ...why, actor: actorName(caller, change.actor) };",
+      replace: `return { ...change, ...why, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
       name: "is found by the names that the key may see",
     },
     "never matching masked values": {
@@ -101,6 +100,116 @@ export const mutants = [
       find: "isOpenScope(pattern) ?",
       replace: "isOpenScope(pattern) && start === undefined ?",
       name: "a grant on svc*",
+    },
+  }),
+  ...killedBy("S19", "test/promises/s19-rights-of-keys.test.ts", {
+    "leaving masked values out of lists": {
+      file: "main/daemon/rights/reveal.ts",
+      find: "if (hides) masked.push(joinConfigPath(scope, field));\n    return !hides;",
+      replace: "return true || hides;",
+    },
+    "hiding masked values in changes": {
+      file: "main/daemon/config/change-views.ts",
+      find: "const hides = isHidden(caller, scopes.field(scope, field)?.schema, before, after);",
+      replace: "const hides = false && isHidden(caller, undefined, before, after);",
+    },
+    "counting references in other fields as secrets": {
+      file: "shared/scopes/hidden-values.ts",
+      find: "values.some(value => value !== undefined && holdsReference(value))",
+      replace: "values.some(value => value === holdsReference)",
+    },
+    "the values in what health says": {
+      file: "main/daemon/config/config-views.ts",
+      find: "if (mayReveal(caller) || !hides) return problem;",
+      replace: "if (mayReveal(caller) || !hides || hides) return problem;",
+    },
+    "the reasons of changes to masked values": {
+      file: "main/daemon/config/change-views.ts",
+      find: " && (isOwn || !hides);",
+      replace: " && (isOwn || !hides || true);",
+    },
+    "a revision for each set that the key may not compare": {
+      file: "main/daemon/config/config-changes.ts",
+      find: "{ edits: accepted, recorded, answer: decision }",
+      replace: "{ edits: accepted, answer: decision, ...(!recorded && { recorded }) }",
+    },
+    "refusing edits of what the key may not see": {
+      file: "main/daemon/config/change-check.ts",
+      find: "    if (isHidden(caller, schema, before)) return onlyWhole(path, repo);\n",
+    },
+    "not comparing masked values in a restore of all": {
+      file: "main/daemon/config/config-changes.ts",
+      find: `path => allows(caller.grants, "write", repo, path) && mayCompare(path),`,
+      replace: `path => allows(caller.grants, "write", repo, path) && (mayCompare(path) || true),`,
+    },
+    "hiding what a restore brings back": {
+      file: "main/daemon/config/config-changes.ts",
+      find: `request.source !== "restore" && !isMerged`,
+      replace: `request.source !== "set" && !isMerged`,
+    },
+    "hiding what a list of both layers has": {
+      file: "main/daemon/config/config-changes.ts",
+      find: `request.source !== "restore" && !isMerged`,
+      replace: `request.source !== "restore"`,
+    },
+    "hiding secrets in the values of each layer": {
+      file: "main/daemon/config/config-service.ts",
+      find: "shownConfig(readableConfig(stored, repo, caller.grants), caller, this.#scopes) },",
+      replace: 'shownConfig(readableConfig(stored, repo, caller.grants), { rights: ["reveal"] }, this.#scopes) },',
+    },
+    "hiding secrets in the layers that explain tells": {
+      file: "main/daemon/config/config-service.ts",
+      find: "{ ...layer, value: null, masked: true } : layer",
+      replace: "{ ...layer, masked: true } : layer",
+    },
+    "hiding secrets beneath a local value": {
+      file: "main/daemon/config/change-views.ts",
+      find: "before, after, value, previous);",
+      replace: "before, after);",
+    },
+    "telling of a secret that another layer has already": {
+      file: "main/store/history/layered-history.ts",
+      find: "[...counted, ...same]",
+      replace: "[...counted, ...same.slice(same.length)]",
+    },
+    "telling events of keys with other rights apart": {
+      file: "main/daemon/socket/connections.ts",
+      find: "rights.join()}",
+      replace: "rights.length < 0}",
+    },
+    "the rights of keys that have none (they get all)": {
+      file: "main/daemon/keys/keys.ts",
+      find: "        rights,\n        createdAt,",
+      replace: "        ...(rights.length > 0 && { rights }),\n        createdAt,",
+    },
+  }),
+  ...killedBy("S19", "test/promises/s19-commands.test.ts", {
+    "proposing instead of setting commands": {
+      file: "main/daemon/config/change-check.ts",
+      find: `!caller.rights.includes("commands") && (`,
+      replace: `!caller.rights.includes("commands") && path === "" && (`,
+    },
+    "the hash of what was shown": {
+      file: "main/daemon/operations/proposal.ts",
+      find: "        if (reviewed.hash !== hash) throw anotherProposal(proposal);\n",
+    },
+    "keeping proposals from other keys": {
+      file: "main/daemon/operations/proposal.ts",
+      find: "caller.owner || key === caller.keyId;",
+      replace: "caller.owner || key !== caller.name;",
+    },
+    "remembering plain values of keys": {
+      file: "main/store/repository/repository-changes.ts",
+      find: "          await store.trust.addPlain(trustedAs, plainOf(false));\n",
+    },
+    "that a restore by the owner gives no trust": {
+      file: "main/store/repository/repository-changes.ts",
+      find: ` && !(isTrusted && source === "restore")`,
+    },
+    "the limit of a key's proposals": {
+      file: "main/daemon/rights/proposals.ts",
+      find: "if (problem !== undefined) return problem.inRepository(one.repo);",
+      replace: "if (problem === null) return one;",
     },
   }),
 ];

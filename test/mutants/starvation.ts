@@ -2,6 +2,17 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways for one key, file or schema to keep the daemon from everybody else: S15 and S16. */
 export const mutants = [
+  ...killedBy("S15", "test/main/daemon/revision-budget.test.ts", {
+    "the limit of revisions that a key makes": {
+      file: "main/daemon/rights/revision-budget.ts",
+      find: "if (missing > 0) return Math.ceil(missing * refillTime);",
+    },
+    "the limit of bytes that a key adds to a history": {
+      file: "main/daemon/rights/revision-budget.ts",
+      find: "bucket.bytes -= needed;",
+      replace: "bucket.bytes -= 0;",
+    },
+  }),
   ...killedBy("S15", "test/main/daemon/key-budget.test.ts", {
     "the limit on a key's connections": {
       file: "main/daemon/socket/fairness/key-budget.ts",

@@ -75,8 +75,8 @@ export const mutants = [
   ...killedBy("store", "test/main/store/renamed-fields.test.ts", {
     "keeping values that a new schema refuses in the file on startup if only the log knows of them": {
       file: "main/store/mirror/recovery.ts",
-      find: "if (known === undefined && byRules.has(",
-      replace: "if (known === null && byRules.has(",
+      find: "if (isUnedited.has(key)) {",
+      replace: "if (key === null) {",
       name: "a kill after a schema change",
     },
   }),

@@ -22,21 +22,21 @@ export const mutants = [
       name: "also waits if it becomes an environment variable",
     },
     "the value in what is trusted (one trusted value covers all values of a field)": {
-      file: "main/store/values/trusted-values.ts",
-      find: "return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));",
-      replace: `return scopes.namesOf(path).some(name => this.#at(repo, name).length > 0 && hash !== "");`,
+      file: "main/store/values/value-hashes.ts",
+      find: "return this.#at(repo, path).includes(hash);",
+      replace: `return this.#at(repo, path).length > 0 && hash !== "";`,
       name: "needs to be accepted once",
     },
     "the repository in what is trusted": {
-      file: "main/store/values/trusted-values.ts",
+      file: "main/store/values/value-hashes.ts",
       find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
       replace: `function placeOf(repo: string, { scope, field }: ConfigPath): string {\n  repo = "";`,
       name: "only in its own field and repository",
     },
     "checking trust when a repository is first read": {
       file: "main/store/state/repository-context.ts",
-      find: "!this.#isOfWorkTree || trust.has(",
-      replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.has(",
+      find: "this.#isOfWorkTree ? trust.has(",
+      replace: "this.current.stored === undefined ? true : this.#isOfWorkTree ? trust.has(",
       name: "waits from the start",
     },
     "not recording a text with an untrusted value as fully active (the next start activates it)": {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, expect, test } from "vitest";
+import { keyRights } from "../../shared/grants.ts";
 import { connectClient, type TestClient } from "../helpers/daemon.ts";
 import { socketOf } from "../helpers/one-shot.ts";
 import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
@@ -33,7 +34,7 @@ async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<S
   }
   await owner.call("config/set", { repo: repositories, "svc.domain": "a.test" });
   const grants = [{ repos: "*", fields: ["svc.*"], right: "write" }];
-  const { result } = await owner.call("key/create", { name: "worst", grants });
+  const { result } = await owner.call("key/create", { name: "worst", grants, rights: keyRights });
   return {
     url: daemon.url,
     path: await socketOf(daemon.homeFolder),

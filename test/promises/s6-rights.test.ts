@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Config, configEntries } from "../../shared/config.ts";
-import type { Grants, Right } from "../../shared/grants.ts";
+import { type Grants, keyRights, type Right } from "../../shared/grants.ts";
 import type {
   EventMessage,
   FoundHistoryEntry,
@@ -219,6 +219,7 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
   ["trust/preview", { scope: "planted", text: `{ "type": "object", "properties": {} }` }],
+  ["proposal/accept", { id: "000000", hash: "0" }],
   ["draft/list", {}],
   ["draft/set", {}],
   ["draft/set", { drafts: [{ repo: "alpha", field: "svc.timeout", value: 66 }] }],
@@ -318,7 +319,7 @@ async function compareHidden(check: RightsCheck, repo: string): Promise<void> {
 async function findLeaks(world: RightsWorld, grants: Grants, round: number): Promise<readonly string[]> {
   const { t } = world;
   const name = `tool ${round}`;
-  const { key, id: keyId } = (await t.owner.call("key/create", { name, grants })).result;
+  const { key, id: keyId } = (await t.owner.call("key/create", { name, grants, rights: keyRights })).result;
   const [tool, late, ownerLate] = [await t.connect(key), await t.connect(key), await t.connect()];
   // Every other round without a connection, except for events.
   const path = await socketOf(t.homeFolder);
@@ -359,7 +360,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const metrics = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
   check.same("metrics", metrics.status, 401);
   // Events arrive in order, so all of them precede this reply.
-  check.same("itself", (await check.ask("key/self")).result, { id: keyId, name, grants });
+  check.same("itself", (await check.ask("key/self")).result, { id: keyId, name, grants, rights: keyRights });
 
   const eventSeen = (event: EventMessage): readonly EventMessage[] => {
     const [resource, kind, payload] = event;

@@ -157,7 +157,7 @@ describeScreen("axe", () => {
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await hasNoFindings(page, page.getByText("It could set values that run as commands"));
+    await hasNoFindings(page, page.getByText("Values that run as commands wait until you accept them"));
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();
     await hasNoFindings(page, page.getByRole("button", { name: "Copy" }));

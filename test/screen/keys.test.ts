@@ -57,9 +57,10 @@ async function readableFields(t: TestDaemon, key: string): Promise<{ [repo: stri
   const tool = await t.connect(key);
   const seen: { [repo: string]: string[] } = {};
   for (const { id } of (await tool.call("repo/list")).result) {
-    const { result } = await tool.call("config/list", { repo: id });
+    const { result, masked = [] } = await tool.call("config/list", { repo: id });
     seen[id] = Object.entries(result)
       .flatMap(([scope, fields]) => Object.keys(fields).map(field => `${scope}.${field}`))
+      .concat(masked)
       .sort();
   }
   return seen;
@@ -161,9 +162,13 @@ describeScreen("keys", () => {
     await box(page, "svc.envvars").check();
     await reads(preview(page), "Reads 1 field in 1 repository, and nothing else.");
     await reads(preview(page).getByRole("listitem"), /svc\.envvars\s+masked/);
-    await reads(preview(page), "This key can read masked values");
+    await reads(preview(page), "Of masked values, it sees only whether they are there.");
     expect(await preview(page).innerText()).not.toContain("runs as a command");
     await page.getByRole("radio", { name: "Read and write" }).check();
+    await reads(preview(page), "Values that run as commands wait until you accept them: svc.envvars.");
+    await box(page, "See masked values").check();
+    await box(page, "Set commands").check();
+    await reads(preview(page), "This key can read masked values in clear text.");
     await reads(preview(page), "It could set values that run as commands: svc.envvars.");
     await patternInput(page).fill("svc.timeout nope.*");
     await reads(preview(page), "No field there is now matches nope.*.");
@@ -253,10 +258,11 @@ describeScreen("keys", () => {
       await one.page.getByText("No keys yet.").waitFor();
     }
     const grants = [{ repos: ["shop", "store"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" as const }];
-    const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants });
+    const rights = ["reveal"];
+    const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants, rights });
     const row = ({ page }: typeof window) => page.getByRole("row", { name: /^nightly build/ });
     const said =
-      /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+never\s+never\s+none in 7 days\s+just now/;
+      /Read and write svc\.timeout and svc\.proxy_\* in shop and store\s+See masked values and secrets\s+never\s+never\s+none in 7 days\s+just now/;
     for (const one of [window, other]) await reads(row(one), said);
     const tool = await screen.t.connect(result.key);
     // No event announces that a key is in use.

@@ -43,7 +43,7 @@ describeScreen("a command pulled with git", () => {
     const window = await openScreen({}, { scopes: { tools: { type: "object", properties: { path } } }, clones });
     const { screen, page } = window;
     const waiting = page.getByRole("listitem").filter({ has: page.getByText("tools.path", { exact: true }) });
-    await reads(waiting, "came with the file and becomes the environment variable TOOLS.");
+    await reads(waiting, "is in the file and becomes the environment variable TOOLS.");
     const [show, trust] = [/^Show ?: tools.path$/, /^Trust this value ?: tools.path$/].map(name =>
       waiting.getByRole("button", { name }),
     );
@@ -52,5 +52,48 @@ describeScreen("a command pulled with git", () => {
     await reads(waiting.getByRole("figure", { name: "In the file" }), "./evil");
     await trust?.click();
     await poll(() => screen.stored("site", "tools.path")).toBe("./evil");
+  });
+});
+
+describeScreen("a command that a key proposes", () => {
+  const everything = [{ repos: "*" as const, fields: ["*"], right: "write" as const }];
+
+  test("is shown next to the active value in the overview and its repository, and is set only after that, as it was shown", async () => {
+    const window = await openScreen({ shop: {} });
+    const { screen, page } = window;
+    const tool = await screen.t.connectWith(everything, "agent", []);
+    const propose = (ready: string) =>
+      tool.call("config/set", {
+        repo: "shop",
+        "svc.services": { web: { ready, image: "node:24" } },
+        reason: "for tests",
+      });
+    const item = page.getByRole("listitem").filter({ has: page.getByText("svc.services", { exact: true }) });
+    await propose("curl one.test");
+    await reads(item, /Proposed by the key agent, .*: for tests/);
+    const button = (name: string) => item.getByRole("button", { name: new RegExp(`^${name} ?: svc.services$`) });
+    expect(await button("Set this value").getAttribute("aria-disabled")).toBe("true");
+    await button("Show").click();
+    await reads(item, "Once it is set, this value runs as a command.");
+    await reads(item.getByRole("figure", { name: "Proposed" }), "curl one.test");
+
+    // It is another one before the button is pressed.
+    await propose("curl two.test");
+    await button("Set this value").click();
+    await reads(window.messages, "is not what you reviewed");
+    expect(await screen.stored("shop", "svc.services")).toBeUndefined();
+
+    await window.choose("shop");
+    await reads(page.getByRole("complementary", { name: "Proposed by keys" }), "svc.services");
+    await button("Show").click();
+    await reads(item.getByRole("figure", { name: "Proposed" }), "curl two.test");
+    await button("Set this value").click();
+    await poll(() => screen.stored("shop", "svc.services")).toMatchObject({ web: { ready: "curl two.test" } });
+    await item.waitFor({ state: "detached" });
+
+    await propose("curl three.test");
+    await button("Decline").click();
+    await item.waitFor({ state: "detached" });
+    expect((await tool.call("proposal/list")).result).toEqual([]);
   });
 });

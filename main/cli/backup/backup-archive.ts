@@ -19,7 +19,7 @@ import type { Segment } from "../../store/history/record.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress } from "../output/terminal.ts";
 
-const singleFiles = ["format", "settings.json"];
+const singleFiles = ["format", "settings.json", "plain-values.json"];
 export const manifestName = "manifest.json";
 
 export interface SavedHome {

@@ -1,7 +1,7 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
-import { type Fields, showValue } from "../connect/fields.ts";
+import { type Fields, mask, showValue } from "../connect/fields.ts";
 import { style } from "../output/terminal.ts";
 
 export interface DescribeOptions {
@@ -17,7 +17,7 @@ export function describeChange(change: HistoryEntry, options: DescribeOptions, n
   const { revision, time, reason, changes, source, field, layer } = change;
   const of = name === undefined ? "" : `${name}  `;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const own = layer === "local" ? "  (local)" : "";
+  const own = layer === "local" ? "  (local)" : layer === "base" ? "  (local, of the main work tree)" : "";
   const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}${own}  ${describeAuthor(change)}${why}`;
   if (source === "forget") return [head, `  ${field}: older values erased`];
   const lines = Object.entries(changes).flatMap(([scope, values]) =>
@@ -44,7 +44,8 @@ export function describeAuthor({
 
 /** The indented line for one field of a change. */
 export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
-  const { value, previous, stored, forgotten } = change;
+  const { value, previous, stored, forgotten, masked } = change;
+  if (masked) return `  ${path}: ${mask} (this key may not see it)${stored ? "" : " (default)"}`;
   const schema = fields.get(path);
   // A place inside a value may not exist before or after a change.
   const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, reveal));

@@ -4,7 +4,8 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { forEachConcurrently } from "../../time/for-each-concurrently.ts";
-import type { Fields } from "../connect/fields.ts";
+import { type Fields, mask } from "../connect/fields.ts";
+import { withHidden } from "../output/masking.ts";
 import { confirmOrThrow, printNote } from "../output/terminal.ts";
 import { describeField } from "./describe-change.ts";
 
@@ -42,7 +43,7 @@ export async function previewChanges(
   await forEachConcurrently(repositories, readWidth, async ({ id, revision }) => {
     // A repository that cannot be read is refused by the dry run too, which says why.
     const now = await client.request("config/list", { repo: id, stored: true });
-    stored.set(id, now.result);
+    stored.set(id, withHidden(now.result, now.masked ?? []));
     revisions[id] = now.revision ?? revision;
   });
   const reply = await tryOut(revisions);
@@ -51,7 +52,8 @@ export async function previewChanges(
   const changing = new Set<string>();
   for (const { repo, config } of reply.result)
     for (const [scope, values] of Object.entries(config))
-      for (const [field, { value }] of Object.entries(values)) {
+      for (const [field, described] of Object.entries(values)) {
+        const value = described.masked ? mask : described.value;
         const path = joinConfigPath(scope, field);
         const before = configValue(stored.get(repo) ?? {}, scope, field);
         const isStored = !unset.includes(path);

@@ -1,9 +1,10 @@
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
-import { listFields } from "../connect/fields.ts";
+import { listFields, readConfig } from "../connect/fields.ts";
 import { chooseToChange } from "../connect/repositories.ts";
 import { changeArguments, throwRefusal } from "../output/changes.ts";
+import { withHidden } from "../output/masking.ts";
 import { print } from "../output/terminal.ts";
 import { type ChangeCommandOptions, reportRestored } from "./change.ts";
 import { confirmChange, type Preview, previewChanges } from "./preview-changes.ts";
@@ -37,7 +38,8 @@ export async function restoreRevision(
   let shown: { readonly revision?: number } = {};
   if (asks) {
     const known = await listFields(client);
-    const past = await client.run("config/list", { repo: id, revision: to, stored: true });
+    const { config, masked } = await readConfig(client, { repo: id, revision: to, stored: true });
+    const past = withHidden(config, masked);
     const unset = [...known.keys()].filter(path => {
       const { scope = "", field = "" } = splitConfigPath(path) ?? {};
       return configValue(past, scope, field) === undefined;

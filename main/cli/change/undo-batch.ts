@@ -3,7 +3,7 @@ import { entriesOfBatch, type LeftField, previewUndo, undoEntries } from "../../
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { visible } from "../../../shared/visible.ts";
-import { listFields, showValue } from "../connect/fields.ts";
+import { listFields, mask, showValue } from "../connect/fields.ts";
 import { changeArguments, warnOfMirrorProblem } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable, printableResult } from "../output/masking.ts";
@@ -91,10 +91,10 @@ async function undoChanges(
   if (count === 0) throw new CommandError("Nothing to undo.", exitCodes.refused);
   const lines = [
     title,
-    ...preview.changes.map(({ repo, scope, field, before, after }) => {
+    ...preview.changes.map(({ repo, scope, field, before, after, masked }) => {
       const path = joinConfigPath(scope, field);
       const schema = fields.get(path);
-      const show = (value: typeof after) => showValue(value, schema, false);
+      const show = (value: typeof after) => (masked ? mask : showValue(value, schema, false));
       const shown = showDifference(
         before === undefined ? `${show(schema?.default ?? null)} (default)` : show(before),
         show(after),
@@ -105,10 +105,10 @@ async function undoChanges(
   ];
   if (options.dryRun) {
     if (options.json) {
-      const changes = preview.changes.map(({ repo, scope, field, before, after }) => {
+      const changes = preview.changes.map(({ repo, scope, field, before, after, masked }) => {
         const path = joinConfigPath(scope, field);
-        const shown = before === undefined ? {} : { before: printable(path, before, fields) };
-        return { repo, field: path, ...shown, after: printable(path, after, fields) };
+        const show = (value: typeof after) => (masked ? mask : printable(path, value, fields));
+        return { repo, field: path, ...(before !== undefined && { before: show(before) }), after: show(after) };
       });
       printJson({ ...told, changes, left: preview.left });
     } else print(...lines, "Nothing was changed (--dry-run).");
@@ -130,9 +130,10 @@ async function undoChanges(
   }
   for (const changed of restored) {
     for (const [scope, values] of Object.entries(changed.config))
-      for (const [field, { value }] of Object.entries(values)) {
+      for (const [field, { value, masked }] of Object.entries(values)) {
         const path = joinConfigPath(scope, field);
-        print(`${labelOf(changed.repo)}: Restored ${path} = ${showValue(value, fields.get(path), false)}`);
+        const shown = masked ? mask : showValue(value, fields.get(path), false);
+        print(`${labelOf(changed.repo)}: Restored ${path} = ${shown}`);
       }
     warnOfMirrorProblem(changed);
   }

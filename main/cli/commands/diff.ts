@@ -27,6 +27,8 @@ interface Side {
   readonly revision: number;
   readonly effective: Config;
   readonly stored: Config;
+  /** Fields whose values the key may not see. */
+  readonly masked: readonly string[];
 }
 
 interface SideValue {
@@ -86,7 +88,14 @@ async function readSide(
   const effective = await listAt(client, id, wanted);
   // Reads the same revision even if there is a newer one by now. Fails if that revision is no longer kept.
   const stored = await listAt(client, id, effective.revision, true);
-  return { repo: id, name, revision: effective.revision, effective: effective.config, stored: stored.config };
+  return {
+    repo: id,
+    name,
+    revision: effective.revision,
+    effective: effective.config,
+    stored: stored.config,
+    masked: effective.masked,
+  };
 }
 
 async function listAt(client: RepoconfClient, repo: string, revision: number | undefined, stored = false) {
@@ -97,7 +106,7 @@ async function listAt(client: RepoconfClient, repo: string, revision: number | u
   });
   const [first] = reply.errors;
   if (first !== undefined) throw new RequestError(first, reply);
-  return { config: reply.result, revision: reply.revision ?? revision ?? 0 };
+  return { config: reply.result, revision: reply.revision ?? revision ?? 0, masked: reply.masked ?? [] };
 }
 
 function findDifferences(from: Side, to: Side): Difference[] {
@@ -111,6 +120,7 @@ function findDifferences(from: Side, to: Side): Difference[] {
     const [before, after] = [sideValue(from, scope, field), sideValue(to, scope, field)];
     // Between two repositories, null means that the key may not read the field.
     if ((before === null || after === null) && from.repo !== to.repo) return [];
+    if (from.masked.includes(path) || to.masked.includes(path)) return [];
     const same = before !== null && after !== null && sameJson(before.value, after.value);
     return same ? [] : [{ field: path, from: before, to: after }];
   });
@@ -168,10 +178,13 @@ async function printDifferences(
         : `${showValue(side.value, fields.get(field), reveal === true)}${side.stored ? "" : " (default)"}`;
     print(`${field}: ${showDifference(show(before), show(after))}`);
   }
+  const hidden = [...new Set([...from.masked, ...to.masked])];
+  if (hidden.length > 0) printNote(`Not compared, because this key may not see the values: ${hidden.join(", ")}`);
   if (unknown.length > 0) printNote(`Not compared, because both values were erased: ${unknown.join(", ")}`);
 }
 
-function isKnown({ effective }: Side, path: string): boolean {
+function isKnown({ effective, masked }: Side, path: string): boolean {
+  if (masked.includes(path)) return true;
   const split = splitConfigPath(path);
   return split !== undefined && configValue(effective, split.scope, split.field) !== undefined;
 }

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import { describeProblem } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
+import type { CountedLayer, Explanation, RepositoryEntry } from "../../../shared/protocol.ts";
 import { showPlace, type ValuePlace } from "../../../shared/typed-place.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
 import { describeAuthor } from "../change/describe-change.ts";
 import { findPlace, noValueAt, waitsForTrust, withPlace } from "../change/value-place.ts";
 import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
-import { type Fields, listFields, showValue, withSuggestion } from "../connect/fields.ts";
+import { type Fields, listFields, mask, showValue, withSuggestion } from "../connect/fields.ts";
 import type { Requests } from "../connect/requests.ts";
 import { explainRows } from "../options.ts";
-import { printable } from "../output/masking.ts";
+import { printable, refuseHidden } from "../output/masking.ts";
 import { print, printJson } from "../output/terminal.ts";
 import { readHistory } from "./history.ts";
 
@@ -47,16 +47,20 @@ export async function printExplanation(
     .catch(async error => {
       throw await withSuggestion(async () => known, error);
     });
+  if (place.path !== "") refuseHidden(explained.masked ? [place.field] : []);
   const explanation =
     place.path === "" ? explained : await explainPlace(client, repository, explained, { ...place, typed, fields });
   if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));
   const schema = fields.get(field);
-  const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
+  const show = (value: Explanation["value"]) =>
+    explanation.masked ? mask : showValue(value, schema, options.reveal === true);
   print(`${field} = ${show(explanation.value)}`);
   print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
   print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
-  for (const { layer, value, ...at } of (explanation.layers ?? []).slice(1))
-    print(`  beneath     ${show(value)} (${layer}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
+  for (const { layer, of, value, masked: isHidden, ...at } of (explanation.layers ?? []).slice(1)) {
+    const shown = isHidden ? mask : showValue(value, schema, options.reveal === true);
+    print(`  beneath     ${shown} (${nameOf(layer, of)}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);
+  }
   if (explanation.default !== undefined) print(`  default     ${show(explanation.default)}`);
   const { revision, time, actor, source, reason } = explanation;
   if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
@@ -75,7 +79,7 @@ export async function printExplanation(
 async function explainPlace(
   client: Requests,
   { id: repo, health }: RepositoryEntry,
-  { origin, file, line, column, layer, layers, ...explained }: Explanation,
+  { origin, file, line, column, layer, of, layers, ...explained }: Explanation,
   { fields, ...place }: ValuePlace & { readonly typed: string; readonly fields: Fields },
 ): Promise<Explanation> {
   const at = (name: "value" | "default" | "stored") => {
@@ -91,21 +95,31 @@ async function explainPlace(
     const there = valueAt(one.value, place.path, fields.get(place.field));
     return there === undefined ? [] : [{ ...one, value: there }];
   });
-  const where = { origin, file, line, column, ...(layer && { layer }), ...(inside && { layers: inside }) };
+  const where = {
+    origin,
+    file,
+    line,
+    column,
+    ...(layer && { layer }),
+    ...(of && { of }),
+    ...(inside && { layers: inside }),
+  };
   const found = { value, ...at("default"), ...at("stored"), ...where, ...changed };
   // It is printed, where what is absent is left out.
   return found as unknown as Explanation;
 }
 
 function masked(explanation: Explanation, field: string, fields: Fields): Explanation {
-  const show = (value: JsonValue) => printable(field, value, fields);
+  const show = (value: JsonValue) => (explanation.masked ? mask : printable(field, value, fields));
   const { value, default: byDefault, stored, layers } = explanation;
   return {
     ...explanation,
     value: show(value),
     ...(byDefault !== undefined && { default: show(byDefault) }),
     ...(stored !== undefined && { stored: show(stored) }),
-    ...(layers && { layers: layers.map(one => ({ ...one, value: show(one.value) })) }),
+    ...(layers && {
+      layers: layers.map(one => ({ ...one, value: one.masked ? mask : printable(field, one.value, fields) })),
+    }),
   };
 }
 
@@ -113,9 +127,13 @@ function placeIn({ file = "the file", line, column }: Pick<Explanation, "file" |
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-function describeOrigin({ origin, layer, ...at }: Explanation, waits: boolean): string {
+function nameOf(layer: CountedLayer, of = ""): string {
+  return layer === "base" ? `local of ${of}` : layer;
+}
+
+function describeOrigin({ origin, layer, of, ...at }: Explanation, waits: boolean): string {
   const { line } = at;
-  const place = `${placeIn(at)}${layer === undefined ? "" : ` (${layer})`}`;
+  const place = `${placeIn(at)}${layer === undefined ? "" : ` (${nameOf(layer, of)})`}`;
   const unused = `the value in ${place} ${waits ? "waits for trust (repoconf trust)" : "is invalid"}`;
   switch (origin) {
     case "default":

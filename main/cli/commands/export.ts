@@ -49,7 +49,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { pathsIn, refuseMasked } = await import("../output/masking.ts");
+  const { pathsIn, refuseHidden, refuseMasked } = await import("../output/masking.ts");
   const { isTerminal, printNote, printValue } = await import("../output/terminal.ts");
   const { layerOf } = await import("../output/changes.ts");
   const { RequestError } = await import("../../../shared/client/request-error.ts");
@@ -67,6 +67,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
     const [refused] = reply.errors;
     if (refused !== undefined) throw new RequestError(refused, reply);
     const config = layer === undefined ? reply.result : (reply.layers?.[layer] ?? {});
+    refuseHidden(reply.masked ?? []);
     if (!options.reveal) refuseMasked(pathsIn(config), await listFields(client));
     const values = new Map(
       [...configEntries(config)].map(({ scope, field, value }) => [joinConfigPath(scope, field), value]),

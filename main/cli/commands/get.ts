@@ -57,13 +57,14 @@ async function readValues(
 ): Promise<ReadValues> {
   const { readConfig } = await import("../connect/fields.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { pathsIn, refuseMasked } = await import("../output/masking.ts");
+  const { pathsIn, refuseHidden, refuseMasked } = await import("../output/masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^."[]*\.?[^."[]*$/.test(only)) {
     // Both requests run at the same time, so that scripts wait for one round trip only.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});
-    const { config, revision } = await readConfig(client, { repo, field: only });
+    const { config, revision, masked } = await readConfig(client, { repo, field: only });
+    refuseHidden(masked);
     if (fields !== undefined) refuseMasked(pathsIn(config), await fields);
     return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
   }
@@ -75,7 +76,8 @@ async function readValues(
       places.map(({ field }) => field),
       fields,
     );
-  const { config, revision } = await readConfig(client, { repo });
+  const { config, revision, masked } = await readConfig(client, { repo });
+  refuseHidden(masked.filter(path => places.some(({ field }) => field === path)));
   const values = places.map((place, index) => {
     const name = names[index] ?? place.field;
     return [name, readAt(config, place, name, fields, health)] as const;

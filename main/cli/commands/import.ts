@@ -19,7 +19,7 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "../command-options.ts";
-import { type Fields, listFields, showValue } from "../connect/fields.ts";
+import { type Fields, listFields, mask, showValue } from "../connect/fields.ts";
 import { chooseToChange } from "../connect/repositories.ts";
 import { type ImportFormat, importFormats } from "../import/file-formats.ts";
 import { type ReadValues, variablesField } from "../import/read-values.ts";
@@ -107,7 +107,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const changes: Change[] = [];
     for (const [field, value] of wanted.values) {
       const { scope, field: name } = splitConfigPath(field) ?? { scope: "", field };
-      const previous = configValue(field === variablesField ? variables : present, scope, name);
+      const known = configValue(field === variablesField ? variables : present, scope, name);
+      const previous = stored.masked?.includes(field) ? mask : known;
       if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
     }
     const set = { ...Object.fromEntries(changes.map(({ field, value }) => [field, value])), ...how };

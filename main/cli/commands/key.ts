@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { splitConfigPath } from "../../../shared/config-path.ts";
-import { type Grants, patternCovers, type Right } from "../../../shared/grants.ts";
+import { type Grants, keyRights, patternCovers, type Right } from "../../../shared/grants.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
 import { listFields, nearest } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
@@ -13,6 +13,8 @@ interface CreateOptions extends SessionOptions, OutputOptions {
   readonly right: Right;
   readonly read?: readonly string[];
   readonly write?: readonly string[];
+  readonly reveal?: boolean;
+  readonly commands?: boolean;
   readonly expires?: string;
   readonly audited?: boolean;
 }
@@ -24,13 +26,18 @@ export function addKeyCommand(program: Command): void {
     .argument("<name>", "what the key is for; the history shows this name")
     .summary("create a key and print it; it is shown only once")
     .description(
-      "create a key and print it; it is shown only once\n\n  repoconf key create ci --repo shop --read 'svc.*' --write 'deploy.*'",
+      "create a key and print it; it is shown only once\n\n  repoconf key create ci --repo shop --read 'svc.*' --write 'deploy.*'\n\nWithout --reveal and --commands, the key sees only that masked values and secrets are there, and what it sets as a command or an environment variable waits until you accept it (repoconf trust).",
     )
     .option("--repo <repository...>", "id or name of the repositories it may access (default: all)")
     .option("--read <pattern...>", "fields that it may read: svc.timeout, svc.proxy_*, svc.*, or *")
     .option("--write <pattern...>", "fields that it may read and write, likewise")
-    .option("--field <pattern...>", "the fields for --right, instead of --read and --write (default: all)")
+    .option(
+      "--field <pattern...>",
+      "fields of the one grant that is given by --right, instead of --read and --write (default: all)",
+    )
     .addOption(new Option("--right <right>", "what it may do with --field").choices(["read", "write"]).default("read"))
+    .option("--reveal", "it may see masked values and secrets, and change parts of them")
+    .option("--commands", "it may set commands and environment variables, instead of proposing them")
     .option(
       "--expires <time>",
       "when it expires: a time such as 2027-01-31T12:00:00Z, or a duration such as 12h or 30d",
@@ -74,6 +81,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
     const { key, ...entry } = await client.run("key/create", {
       name,
       grants,
+      rights: keyRights.filter(one => options[one]),
       ...(options.expires !== undefined && { expires: options.expires }),
       ...(options.audited && { audited: true }),
     });
@@ -99,10 +107,10 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
     if (options.json) return printJson(keys);
     if (keys.length === 0)
       printNote("There are no keys but the owner's. Create one for a tool: repoconf key create NAME");
-    const rows = keys.map(({ id, name, grants, expires, kind, usedAt, connections }) => [
+    const rows = keys.map(({ id, name, grants, rights, expires, kind, usedAt, connections }) => [
       id,
       name,
-      grants.map(describeGrant).join("; "),
+      [...grants.map(describeGrant), ...rights].join("; "),
       kind === "session" ? "when the daemon stops, or after 12 hours without use" : (expires ?? "never"),
       connections > 0 ? "now" : (usedAt ?? "never"),
     ]);

@@ -7,7 +7,7 @@ import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOpt
 import { listFields, readConfig, showValue } from "../connect/fields.ts";
 import type { Requests } from "../connect/requests.ts";
 import { listRows } from "../options.ts";
-import { printableConfig } from "../output/masking.ts";
+import { printableConfig, withHidden } from "../output/masking.ts";
 import { isTerminal, print, printJson, printTable, style } from "../output/terminal.ts";
 
 export interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
@@ -41,14 +41,14 @@ export async function printList(
   const { revision } = options;
   const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
   const read = await readConfig(client, { ...place, ...part, ...(options.stored && { stored: true }) });
-  const { config } = read;
+  const config = withHidden(read.config, read.masked);
   if (options.json || options.withRevision) {
     const shown = options.reveal ? config : printableConfig(config, await listFields(client));
     return printJson(options.withRevision ? { revision: read.revision, config: shown } : shown);
   }
   const [fields, stored] = await Promise.all([
     listFields(client),
-    client.run("config/list", { ...place, stored: true }),
+    readConfig(client, { ...place, stored: true }).then(one => withHidden(one.config, one.masked)),
   ]);
   const rows = [...configEntries(config)].map(({ scope, field, value }) => {
     const path = joinConfigPath(scope, field);

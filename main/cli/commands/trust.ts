@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { UntrustedValue } from "../../../shared/protocol.ts";
+import type { ProposedValue, UntrustedValue } from "../../../shared/protocol.ts";
 import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
 import { showDifference } from "../change/show-difference.ts";
 import {
@@ -17,9 +18,11 @@ import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable } from "../output/masking.ts";
 import { confirm, print, printJson, printNote } from "../output/terminal.ts";
 import type { ReviewedScope } from "../scopes/trust-scopes.ts";
+import { acceptProposal, askForProposals, proposalAsJson } from "../trust/proposals.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
+  readonly decline?: string;
   readonly reveal?: boolean;
 }
 
@@ -27,15 +30,16 @@ interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 export function addTrustCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("trust"))))
     .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
-    .summary("review commands and scopes that came with a pull, and trust them")
+    .summary("review commands and scopes that came with a pull or that keys propose, and trust them")
     .description(
-      "review commands and scopes that came with a pull, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
+      "review commands and scopes that came with a pull or that keys propose, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names. Then it shows what keys without the right to set commands propose.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
     )
     .option(
       "--accept <hash>",
       "trust the value with this hash, as printed by --json, without asking (may be repeated)",
       (hash: string, before: readonly string[] = []) => [...before, hash],
     )
+    .option("--decline <id>", "remove the proposal with this id, as printed by --json; a key may withdraw its own")
     .option("--reveal", "with --json, print masked values in clear text")
     .action(trust);
 }
@@ -45,11 +49,18 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { readOfferedScopes } = await import("../../check/offered-scopes.ts");
   await withSession(options, async ({ client, home }) => {
+    if (options.decline !== undefined) return decline(client, options.decline, options);
     const { id, path } = await chooseRepository(client, options.repo);
-    let all = await client.run("trust/list", { repo: id });
-    const printAll = async (others: readonly object[], values: readonly UntrustedValue[]) => {
-      const known = await listFields(client);
-      printJson([...others, ...(options.reveal ? values : values.map(value => printableValue(value, known)))]);
+    const proposed = (await client.run("proposal/list", { repo: id })).filter(isWanted(fields));
+    let all = await untrustedValues(client, id);
+    const printAll = async (
+      others: readonly object[],
+      values: readonly UntrustedValue[],
+      proposals: readonly ProposedValue[] = [],
+    ) => {
+      const known = options.reveal ? undefined : await listFields(client);
+      const shown = known === undefined ? values : values.map(value => printableValue(value, known));
+      printJson([...others, ...shown, ...proposals.map(one => proposalAsJson(one, known))]);
     };
     let { accept: hashes } = options;
     let takenScopes: readonly object[] = [];
@@ -67,26 +78,47 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
         const taken = await acceptScopes(client, home, scopes, hashes, options.json === true);
         hashes = hashes.filter(hash => !taken.some(one => one.hash === hash));
         takenScopes = taken.map(asJson);
-      } else if (options.json) return printAll(scopes.map(asJson), all);
+      } else if (options.json) return printAll(scopes.map(asJson), all, proposed);
       else {
         if ((await askForScopes(client, home, scopes, id)) > 0) process.exitCode = exitCodes.failed;
         // A new scope may have untrusted values.
-        all = await client.run("trust/list", { repo: id });
-        if (all.length === 0) return;
+        all = await untrustedValues(client, id);
+        if (all.length + proposed.length === 0) return;
       }
     }
-    const unknown = fields.find(field => !all.some(one => one.field === field));
+    const unknown = fields.find(field => ![...all, ...proposed].some(one => one.field === field));
     if (unknown !== undefined) throw new CommandError(`Nothing to trust in ${unknown}.`, exitCodes.refused);
-    const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
+    const waiting = all.filter(isWanted(fields));
     if (hashes !== undefined) {
-      const accepted = await acceptNamed(client, waiting, hashes, options);
-      return options.json ? printAll(takenScopes, accepted) : undefined;
+      const taken = proposed.filter(({ hash = "" }) => hashes?.includes(hash));
+      const others = hashes.filter(hash => !taken.some(one => one.hash === hash));
+      const accepted = await acceptNamed(client, waiting, others, options);
+      for (const one of taken) await acceptProposal(client, one, options.json === true);
+      return options.json ? printAll(takenScopes, accepted, taken) : undefined;
     }
-    if (options.json) return printAll([], waiting);
-    if (waiting.length === 0) return print("Nothing to trust.");
-    const left = await showAndAsk(client, waiting);
+    if (options.json) return printAll([], waiting, proposed);
+    if (waiting.length + proposed.length === 0) return print("Nothing to trust.");
+    const left = (await showAndAsk(client, waiting)) + (await askForProposals(client, proposed));
     if (left > 0) process.exitCode = exitCodes.failed;
   });
+}
+
+function isWanted(fields: readonly string[]) {
+  return ({ field }: { readonly field: string }) => fields.length === 0 || fields.includes(field);
+}
+
+/** None for a key other than the owner's, which may only ask for its proposals. */
+async function untrustedValues(client: RepoconfClient, repo: string): Promise<readonly UntrustedValue[]> {
+  return client.run("trust/list", { repo }).catch(error => {
+    if (error instanceof RepoconfError && error.code === 1105) return [];
+    throw error;
+  });
+}
+
+async function decline(client: RepoconfClient, id: string, { json }: OutputOptions): Promise<void> {
+  await client.run("proposal/remove", { id });
+  if (json) printJson({ proposal: id });
+  else print(`Removed the proposal ${id}.`);
 }
 
 async function acceptNamed(

@@ -85,7 +85,7 @@ export async function undoChange(
   const reply = await client.request("history/restore", {
     reason: `undo of revision ${revision}`,
     // What others see must not change because a private value is taken back, and the other way round.
-    ...(last.layer && { layer: last.layer }),
+    ...(last.layer && last.layer !== "base" && { layer: last.layer }),
     ...changeArguments(options),
     repo: repository.id,
     to: revision - 1,
@@ -142,6 +142,7 @@ export async function findLastChange(client: Requests, repository: RepositoryEnt
   const { id, name, inTree } = repository;
   const changes: HistoryEntry[] = [];
   const fromFile: HistoryEntry[] = [];
+  let ofBase = 0;
   let older: string | undefined;
   let damage: string | undefined;
   do {
@@ -151,6 +152,11 @@ export async function findLastChange(client: Requests, repository: RepositoryEnt
     for (const entry of result ?? []) {
       // Erasures, of which there may be any number, are no changes.
       if (entry.source === "forget") continue;
+      // It is undone there.
+      if (entry.layer === "base") {
+        if (changes.length === 0) ofBase += 1;
+        continue;
+      }
       if (inTree && entry.layer !== "local" && changes.length === 0 && isFromFile(entry)) fromFile.push(entry);
       else changes.push(entry);
     }
@@ -167,7 +173,7 @@ export async function findLastChange(client: Requests, repository: RepositoryEnt
       `${describeFromFile(fromFile)}, and nothing was set. To go back all the same, with a preview: repoconf undo --to REVISION (to list them: repoconf history)`,
     );
   // A switch of branches cannot be told from an edit, and the set may belong to the other branch, even if its value is here too.
-  const isHidden = inTree && last !== undefined && last.revision < repository.revision;
+  const isHidden = inTree && last !== undefined && last.revision + ofBase < repository.revision;
   if (isSet && (fromFile.length > 0 || isHidden)) {
     const since = fromFile.length > 0 ? describeFromFile(fromFile) : "there are revisions that this key may not read";
     throw new CommandError(

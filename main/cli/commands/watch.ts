@@ -209,6 +209,8 @@ function describe(message: PrintedMessage, names: ReadonlyMap<string, string>, o
       return [`${now()}  scope ${message[2].scope}: changed`];
     case "key":
       return [`${now()}  keys changed`];
+    case "proposal":
+      return [`${now()}  proposals changed; to review them: repoconf trust`];
     case "daemon": {
       const { problems } = message[2];
       const all = problems.map(problem => `  ${problem}`);

@@ -122,6 +122,8 @@ export function nearest(typed: string, candidates: Iterable<string>): string | u
 export interface ReadConfig {
   readonly config: Config;
   readonly revision: number;
+  /** Fields whose values the key may not see; they are not in `config`. */
+  readonly masked: readonly string[];
 }
 
 /** Reads values. Throws RequestError, or CommandError with a suggestion for an unknown field. */
@@ -129,5 +131,5 @@ export async function readConfig(client: Requests, args: OperationArguments<"con
   const reply = await client.request("config/list", args);
   const [first] = reply.errors;
   if (first !== undefined) throw await withSuggestion(() => listFields(client), new RequestError(first, reply));
-  return { config: reply.result, revision: reply.revision ?? 0 };
+  return { config: reply.result, revision: reply.revision ?? 0, masked: reply.masked ?? [] };
 }

@@ -72,6 +72,8 @@ export async function checkRights(
     home.ownerKeyFile,
     home.keysFile,
     home.trustFile,
+    home.plainValuesFile,
+    home.proposalsFile,
     home.draftsFile,
     home.findingsFile,
     home.auditFile,

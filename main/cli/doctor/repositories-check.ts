@@ -42,11 +42,12 @@ export async function checkRepositories(home: Home, options: Options): Promise<C
     if (isRepositoryId(id)) ids.push(id);
     else unknownFiles.push(describeUnknownFile(join(home.repositories, name)));
   }
-  const noteOfTrust = (message: string) => {
+  const noteOfTrust = (message: string, file: unknown) => {
     const action = "None needed: the daemon creates a new one and asks again about untrusted values.";
-    unknownFiles.push(note(check, message, action, { file: home.trustFile }));
+    unknownFiles.push(note(check, message, action, { file: typeof file === "string" ? file : home.trustFile }));
   };
-  const trust = await TrustedValues.open(privateFile(home, home.trustFile), noteOfTrust, noteOfTrust);
+  const files = { trusted: privateFile(home, home.trustFile), plain: privateFile(home, home.plainValuesFile) };
+  const trust = await TrustedValues.open(files, noteOfTrust, noteOfTrust);
   const { scopes, served } = options;
   const index = await new RepositoryIndex(home.indexFile, home.temporary, realFileSystem, systemClock).read();
   const indexed = new Map(Object.entries(index.data.repositories));

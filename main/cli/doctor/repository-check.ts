@@ -63,7 +63,10 @@ export async function checkRepository(id: string, paths: StorePaths, known: Know
   const { metadata, config } = content;
   const rules: Rules = {
     scopes,
-    isTrusted: (path, value) => !metadata.inTree || trust.has(metadata.base ?? id, scopes, path, value),
+    isTrusted: (path, value) =>
+      metadata.inTree
+        ? trust.has(metadata.base ?? id, scopes, path, value)
+        : trust.hasInHome(metadata.base ?? id, scopes, path, value),
   };
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>

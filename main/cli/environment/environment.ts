@@ -17,8 +17,11 @@ export async function readVariables(
 
 /** The values that `variablesOf` needs beside the fields, which must have been read before. */
 export async function readValues(client: RepoconfClient, { id, linked }: Pick<RepositoryEntry, "id" | "linked">) {
-  const [{ config }, waiting] = await Promise.all([readConfig(client, { repo: id }), untrustedFields(client, id)]);
-  return { repo: id, config, waiting, linked };
+  const [{ config, masked }, waiting] = await Promise.all([
+    readConfig(client, { repo: id }),
+    untrustedFields(client, id),
+  ]);
+  return { repo: id, config, masked, waiting, linked };
 }
 
 /** The fields with untrusted values: read from the current file, or from the last health if the key may not list trust. */

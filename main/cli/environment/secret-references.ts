@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../shared/json.ts";
-import { isSecretReference } from "../../../shared/variables.ts";
+import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
 import type { Fields } from "../connect/fields.ts";
 import { printNote } from "../output/terminal.ts";
 

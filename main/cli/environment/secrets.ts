@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import pLimit from "p-limit";
-import { isSecretReference, type Variables } from "../../../shared/variables.ts";
+import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
+import type { Variables } from "../../../shared/variables.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { plainText } from "../../files/utf8-text.ts";
 import type { Home } from "../../home/home.ts";

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../../shared/json.ts";
+import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
-import { isSecretReference } from "../../../shared/variables.ts";
 import type { Fields } from "../connect/fields.ts";
 import { fieldsByVariable } from "../environment/formats.ts";
 import { isPlainSecret } from "../environment/secret-references.ts";

@@ -4,7 +4,7 @@ import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import type { HistoryEntry } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
-import { printable } from "../output/masking.ts";
+import { printable, printableChange, withHidden } from "../output/masking.ts";
 import { type Call, failure } from "./call.ts";
 
 const mostFound = 50;
@@ -25,15 +25,18 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
   const { waits = [] } = effective;
   const words = query.toLowerCase().replaceAll("*", " ").split(/\s+/);
   const has = (text: string) => words.every(word => text.toLowerCase().includes(word));
-  const entries = [...configEntries(effective.result)].map(({ scope, field, value }) => {
-    const path = joinConfigPath(scope, field);
-    return {
-      path,
-      value,
-      schema: call.fields.get(path),
-      isStored: configValue(stored.result, scope, field) !== undefined,
-    };
-  });
+  const known = withHidden(stored.result, stored.masked ?? []);
+  const entries = [...configEntries(withHidden(effective.result, effective.masked ?? []))].map(
+    ({ scope, field, value }) => {
+      const path = joinConfigPath(scope, field);
+      return {
+        path,
+        value,
+        schema: call.fields.get(path),
+        isStored: configValue(known, scope, field) !== undefined,
+      };
+    },
+  );
   const byPath = entries.filter(({ path }) => has(path));
   const byText = entries.filter(
     ({ path, schema }) => !has(path) && has([path, schema?.title ?? "", schema?.description ?? ""].join(" ")),
@@ -57,11 +60,12 @@ export async function get(call: Call, paths: readonly string[], revision: number
   const at = revision === undefined ? {} : { revision };
   const reply = await client.request("config/list", { repo: repository.id, ...at });
   if (reply.errors.length > 0) return failure(...reply.errors);
+  const config = withHidden(reply.result, reply.masked ?? []);
   const values: { [path: string]: JsonValue } = {};
   const errors: RepoconfError[] = [];
   for (const path of paths) {
     const split = splitConfigPath(path);
-    const value = split && configValue(reply.result, split.scope, split.field);
+    const value = split && configValue(config, split.scope, split.field);
     if (value === undefined) errors.push(new RepoconfError(1011, `There is no field "${path}".`, { field: path }));
     else values[path] = printable(path, value, call.fields);
   }
@@ -76,7 +80,7 @@ export async function history(call: Call, { field, limit, after }: JsonObject): 
     ...(typeof field === "string" && { field }),
     ...(typeof after === "number" && { after: String(after) }),
   });
-  const entries = (reply.result ?? []).map(entry => describeEntry(entry, call));
+  const entries = (reply.result ?? []).map(entry => describeEntry(printableChange(entry, call.fields)));
   const errors: readonly ErrorEntry[] = reply.errors;
   return {
     ...about(call, call.repository.revision),
@@ -91,15 +95,15 @@ export function about({ repository }: Call, revision: number | undefined): JsonO
   return { repository: repository.name, ...(revision !== undefined && { revision }) };
 }
 
-function describeEntry(entry: HistoryEntry, { fields }: Call): JsonObject {
+function describeEntry(entry: HistoryEntry): JsonObject {
   const { revision, time, actor, source, reason } = entry;
   const changes: { [path: string]: JsonObject } = {};
   for (const [scope, changed] of Object.entries(entry.changes))
     for (const [field, { value, previous, stored, forgotten }] of Object.entries(changed)) {
       const path = joinConfigPath(scope, field);
       changes[path] = {
-        ...(forgotten ? { erased: true } : shown("from", printable(path, previous, fields))),
-        ...shown("to", printable(path, value, fields)),
+        ...(forgotten ? { erased: true } : shown("from", previous)),
+        ...shown("to", value),
         ...(!stored && { isDefault: true }),
       };
     }

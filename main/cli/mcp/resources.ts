@@ -1,7 +1,7 @@
 import { configEntries } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { JsonObject } from "../../../shared/json.ts";
-import { printable } from "../output/masking.ts";
+import { printable, withHidden } from "../output/masking.ts";
 import { type Call, failure } from "./call.ts";
 import { about } from "./read-tools.ts";
 
@@ -21,7 +21,7 @@ export const resources: readonly AgentResource[] = [
     read: async call => {
       const reply = await call.client.request("config/list", { repo: call.repository.id });
       if (reply.errors.length > 0) return failure(...reply.errors);
-      const values = [...configEntries(reply.result)].map(({ scope, field, value }) => {
+      const values = [...configEntries(withHidden(reply.result, reply.masked ?? []))].map(({ scope, field, value }) => {
         const path = joinConfigPath(scope, field);
         return [path, printable(path, value, call.fields)] as const;
       });

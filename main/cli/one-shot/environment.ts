@@ -1,4 +1,5 @@
-import { isSecretReference, variablesOf } from "../../../shared/variables.ts";
+import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
+import { variablesOf } from "../../../shared/variables.ts";
 import type { EnvOptions } from "../commands/env.ts";
 import type { RunOptions } from "../commands/run.ts";
 import { environmentText } from "../environment/formats.ts";
@@ -32,9 +33,10 @@ async function readEnvironment(
 ): Promise<{ readonly [name: string]: string } | undefined> {
   const reply = await askAbout("config/list", { schemas: true, waits: true }, options);
   if (reply === undefined || reply.errors.length > 0) return undefined;
-  const { result: config, repo = options.repo ?? "", waits = [], linked } = reply;
+  const { result: config, repo = options.repo ?? "", waits = [], linked, masked = [] } = reply;
   try {
-    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting: new Set(waits), linked, isForRun });
+    const waiting = new Set(waits);
+    const variables = variablesOf({ repo, config, fields: fieldsOf(reply), waiting, masked, linked, isForRun });
     const texts = Array.from(variables, ([name, { text }]) => [name, text] as const);
     return texts.some(([, text]) => isSecretReference(text)) ? undefined : Object.fromEntries(texts);
   } catch {

@@ -2,7 +2,7 @@ import { configEntries } from "../../../shared/config.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { readAt, readPlace } from "../change/value-place.ts";
 import type { GetOptions } from "../commands/get.ts";
-import { pathsIn, refuseMasked } from "../output/masking.ts";
+import { pathsIn, refuseHidden, refuseMasked } from "../output/masking.ts";
 import { printValues } from "../output/values.ts";
 import { askAbout, fieldsOf } from "./ask-daemon.ts";
 
@@ -12,11 +12,12 @@ export async function get(names: readonly string[], options: GetOptions): Promis
   const isField = more.length === 0 && /^[^."[]+\.[^."[]+$/.test(only);
   const reply = await askAbout("config/list", { ...(isField && { field: only }), schemas: true }, options);
   if (reply === undefined || reply.errors.length > 0) return false;
-  const { result: config, revision = 0 } = reply;
+  const { result: config, revision = 0, masked = [] } = reply;
   const fields = fieldsOf(reply);
   let values: readonly (readonly [name: string, value: JsonValue])[];
   try {
     const places = isField ? [] : names.map(name => readPlace(name, fields));
+    refuseHidden(isField ? masked : masked.filter(path => places.some(({ field }) => field === path)));
     if (!options.reveal) refuseMasked(isField ? pathsIn(config) : places.map(({ field }) => field), fields);
     values = isField
       ? Array.from(configEntries(config), ({ value }) => [only, value])

@@ -86,7 +86,8 @@ function describeChanges({ config }: ChangedRepository, changes: readonly ToldCh
 /** Where it was written, if that is not the only place, and what counts instead. */
 function whereOf({ layer, shadowedBy, localItems }: DescribedValue): string {
   if (localItems !== undefined) return ` (local: ${localItems.join(", ")})`;
-  if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; your ${shadowedBy} value still counts)`;
+  const whose = shadowedBy === "base" ? "the main work tree's local" : `your ${shadowedBy}`;
+  if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; ${whose} value still counts)`;
   return layer === undefined ? "" : ` (${layer})`;
 }
 

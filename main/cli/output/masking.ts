@@ -1,5 +1,5 @@
-import { type Config, configEntries } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangedRepository, DescribedValue, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
@@ -25,9 +25,10 @@ export function printableConfig(config: Config, fields: Fields): Config {
 export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(entry: Entry, fields: Fields): Entry {
   const changes = mapFields(entry.changes, (path, change: FieldChange) => ({
     ...change,
+    ...(change.masked && { value: mask, previous: mask }),
     // A place inside a value may not exist before or after a change.
-    ...(change.value !== undefined && { value: printable(path, change.value, fields) }),
-    ...(change.previous !== undefined && { previous: printable(path, change.previous, fields) }),
+    ...(change.value !== undefined && !change.masked && { value: printable(path, change.value, fields) }),
+    ...(change.previous !== undefined && !change.masked && { previous: printable(path, change.previous, fields) }),
   }));
   return { ...entry, changes };
 }
@@ -36,7 +37,7 @@ export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(ent
 export function printableResult(changed: ChangedRepository, fields: Fields): ChangedRepository {
   const config = mapFields(changed.config, (path, { value, ...described }: DescribedValue) => ({
     ...described,
-    value: printable(path, value, fields),
+    value: described.masked ? mask : printable(path, value, fields),
   }));
   return { ...changed, config };
 }
@@ -47,6 +48,22 @@ export function refuseMasked(paths: Iterable<string>, fields: Fields): void {
   if (masked.length === 0) return;
   const what = masked.length === 1 ? `${masked[0]} is masked` : `${masked.join(", ")} are masked`;
   throw new CommandError(`${what}. To print masked values: --reveal`, exitCodes.refused);
+}
+
+/** Throws CommandError if the key may not see the values of fields that a command needs: it must not go on without them. */
+export function refuseHidden(masked: readonly string[], fix = "Use the owner's key, or one made with --reveal."): void {
+  if (masked.length === 0) return;
+  const what = masked.length === 1 ? "the value of" : "the values of";
+  throw new CommandError(`This key may not see ${what} ${masked.join(", ")}. ${fix}`, exitCodes.refused);
+}
+
+/** A configuration with a mask for each value that the key may not see. */
+export function withHidden(config: Config, masked: readonly string[]): Config {
+  const edits = masked.flatMap(path => {
+    const split = splitConfigPath(path);
+    return split === undefined ? [] : [{ ...split, value: mask }];
+  });
+  return applyConfigEdits(config, edits);
 }
 
 /** The paths of all values in a configuration. */

@@ -4,7 +4,7 @@ import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer, Layer } from "../../../shared/protocol.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { applyValueEdits, nestsDeeper, pointerTokens, type ValueEdit } from "../../../shared/value-edit.ts";
 import { showPointer, showSteps } from "../../../shared/value-place.ts";
@@ -22,6 +22,8 @@ import {
   withEdits,
 } from "../../store/values/counted-values.ts";
 import type { Caller } from "../keys/caller.ts";
+import { isHidden } from "../rights/reveal.ts";
+import { noSuchField, OnlyProposedError, onlyWhole } from "../rights/write-refusals.ts";
 import { jsonBytes } from "../socket/measure.ts";
 
 /** A set or unset; the types of its arguments have been checked. */
@@ -56,11 +58,16 @@ export interface Decision {
   readonly errors: readonly RepoconfError[];
   /** The edits that apply after the request, whether they change anything or not. */
   readonly accepted: readonly LayerEdit[];
-  /** The layers whose values change. */
+  /** Those of them that make a revision in any case: whether it changes anything would tell the caller what it may not see. */
+  readonly recorded: readonly LayerEdit[];
+  /** The layers that get a revision. */
   readonly changed: ReadonlySet<Layer>;
   /** The values of all layers after it, if the repository has several or is to have. */
   readonly after?: readonly LayerValues[];
 }
+
+/** What a decision is that takes nothing. */
+export const nothingAccepted = { accepted: [], recorded: [], changed: new Set<never>() } as const;
 
 /** A change of one field of one layer, as requested. */
 interface RequestedField {
@@ -86,7 +93,7 @@ export class ChangeCheck {
     if (wanted !== undefined && wanted !== state.revision) {
       const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
       const error = new RepoconfError(1104, message, { repo: state.id, details: { current: state.revision } });
-      return { errors: [error], accepted: [], changed: new Set() };
+      return { ...nothingAccepted, errors: [error] };
     }
     const errors: RepoconfError[] = [];
     const edits: LayerEdit[] = [];
@@ -99,7 +106,7 @@ export class ChangeCheck {
     };
     const { source } = request;
     const write = (path: string, value: JsonValue | undefined, how: ValueSource) => {
-      const split = request.layer === undefined ? this.#split(layers, path, value) : undefined;
+      const split = request.layer === undefined ? this.#split(caller, layers, path, value) : undefined;
       if (split === undefined) check({ path, value, source: how, layer: request.layer ?? this.#layerOf(layers, path) });
       else for (const layer of ["shared", "local"] as const) check({ path, value: split[layer], source: how, layer });
     };
@@ -107,6 +114,7 @@ export class ChangeCheck {
     for (const [path, value] of request.localValues ?? []) check({ path, value, source, layer: "local" });
     for (const [path, changes] of request.edits ?? []) {
       const value = this.#editedValue(
+        caller,
         state,
         layers,
         request.layer ?? this.#layerOf(layers, path),
@@ -135,30 +143,41 @@ export class ChangeCheck {
       const counted = countedValues(withEdits(layers, revealed), this.#scopes).stored;
       accepted.push(...this.#checkReferences(caller, state.id, counted, local, errors));
     }
-    const isChange = ({ layer = "shared", scope, field, value }: LayerEdit) =>
-      !sameJson(configValue(storedIn(layers, layer), scope, field), value);
+    const before = ({ layer = "shared", scope, field }: LayerEdit) =>
+      configValue(storedIn(layers, layer), scope, field);
+    const recorded = accepted.filter(edit => {
+      const values = [before(edit), edit.value];
+      const schema = this.#scopes.field(edit.scope, edit.field)?.schema;
+      return values.some(value => value !== undefined) && isHidden(caller, schema, ...values);
+    });
+    const isChange = (edit: LayerEdit) => recorded.includes(edit) || !sameJson(before(edit), edit.value);
     const changed = new Set(accepted.filter(isChange).map(({ layer = "shared" }) => layer));
     const after = withEdits(layers, accepted);
-    return { errors, accepted, changed, ...(after.length > 1 && { after }) };
+    return { errors, accepted, recorded, changed, ...(after.length > 1 && { after }) };
   }
 
   /** A list of both layers in its two parts; undefined if the value belongs to one layer. */
-  #split(layers: readonly LayerValues[], path: string, value: JsonValue | undefined) {
+  #split(caller: Caller, layers: readonly LayerValues[], path: string, value: JsonValue | undefined) {
     const split = splitConfigPath(path);
-    const isBoth =
-      split !== undefined && this.#layerOf(layers, path) === "local" && isMergedByName(split, this.#scopes);
+    if (split === undefined || this.#layerOf(layers, path) !== "local") return undefined;
+    const present = layers.map(({ stored }) => configValue(stored, split.scope, split.field));
+    // Where an item goes depends on the present ones, which the key may not see: then all of it is written to one layer.
+    const isSecret = isHidden(caller, this.#scopes.field(split.scope, split.field)?.schema, ...present);
+    const isBoth = isMergedByName(split, this.#scopes) && !isSecret;
     return isBoth && Array.isArray(value) ? splitByName(split, value, layers, this.#scopes) : undefined;
   }
 
-  /** Where the value that counts is stored: in the local layer, if that has one. */
+  /** Where the value that counts is stored; the local layer, if that is in the local values of the base, which only the base changes. */
   #layerOf(layers: readonly LayerValues[], path: string): Layer {
     const split = splitConfigPath(path);
     if (layers.length === 1 || split === undefined || !mayHave("local", split, this.#scopes)) return "shared";
-    return configValue(storedIn(layers, "local"), split.scope, split.field) === undefined ? "shared" : "local";
+    const isIn = (name: CountedLayer) => configValue(storedIn(layers, name), split.scope, split.field) !== undefined;
+    return isIn("local") || isIn("base") ? "local" : "shared";
   }
 
   /** The field's value after edits inside it; one that a layer does not have starts from the layer below, or from its default. */
   #editedValue(
+    caller: Caller,
     { id: repo, stored = {} }: RepositoryState,
     layers: readonly LayerValues[],
     layer: Layer,
@@ -168,13 +187,16 @@ export class ChangeCheck {
   ): JsonValue | undefined | RepoconfError {
     const split = splitConfigPath(path);
     const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-    const valueIn = (name: Layer) => split && configValue(storedIn(layers, name), split.scope, split.field);
+    const valueIn = (name: CountedLayer) => split && configValue(storedIn(layers, name), split.scope, split.field);
     const isMerged = split !== undefined && layer === "local" && isMergedByName(split, this.#scopes);
     // What counts is split by name again.
     const own = isMerged && asked === undefined ? configValue(stored, split.scope, split.field) : valueIn(layer);
     // Never from a layer above: a private value must not get into the shared one.
-    const below = isMerged ? [] : layer === "local" ? valueIn("shared") : undefined;
+    const below = isMerged ? [] : layer === "local" ? (valueIn("base") ?? valueIn("shared")) : undefined;
     const [before = schema?.default] = [own, below].filter(value => value !== undefined);
+    // First, because the outcome depends on a value that the key may not see.
+    if (!allows(caller.grants, "write", repo, path)) return noSuchField(path, repo);
+    if (isHidden(caller, schema, before)) return onlyWhole(path, repo);
     const outcome = applyValueEdits(before, edits, schema);
     if ("problem" in outcome) {
       const { message, path: pointer, given } = outcome.problem;
@@ -215,14 +237,24 @@ export class ChangeCheck {
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (value === undefined || problem === undefined) {
       const edit = { ...split, value, ...(layer === "local" && { layer }) };
-      const isServed =
-        value === undefined || sameJson(configValue(storedIn(layers, layer), split.scope, split.field), value);
+      const before = configValue(storedIn(layers, layer), split.scope, split.field);
+      const isToldApart =
+        (before !== undefined || value !== undefined) && isHidden(caller, field.schema, before, value);
+      if (field.isCommand && !caller.rights.includes("commands") && (isToldApart || !sameJson(before, value)))
+        return new OnlyProposedError(repo, path, edit);
+      const isServed = value === undefined || (!isHidden(caller, field.schema, value) && sameJson(before, value));
       // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
       const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";
       const isTrusted = isFree || !inTree || this.#store.trust.has(base, this.#scopes, split, value);
       return isTrusted ? edit : untrustedValue(path, repo);
     }
     const { message, path: pointer, rule, given } = problem;
+    // A value that the request brought along may be named to it.
+    if (source === "restore" && isHidden(caller, field.schema, value))
+      return new RepoconfError(1103, `The value of ${path} at that revision is not valid any more.`, {
+        repo,
+        field: path,
+      });
     return new RepoconfError(1103, `${showPointer(path, pointer, value, field.schema)} ${message}.`, {
       repo,
       field: path,
@@ -243,7 +275,11 @@ export class ChangeCheck {
       const found = this.#findCulprit(stored, accepted);
       if (found === undefined) return accepted;
       const { culprit, broken } = found;
-      const message = describeReference(broken, culprit, path => allows(caller.grants, "read", repo, path));
+      const message = describeReference(broken, culprit, path => {
+        const split = splitConfigPath(path);
+        const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
+        return allows(caller.grants, "read", repo, path) && !isHidden(caller, schema, broken.value);
+      });
       errors.push(
         new RepoconfError(1103, message, {
           repo,
@@ -286,11 +322,6 @@ function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead
   return culprit.field === broken.field
     ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
     : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
-}
-
-export function noSuchField(field: string, repo?: string, hint = " To list all fields: scope/list."): RepoconfError {
-  const message = `There is no field "${field}" that this key may write.${hint}`;
-  return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
 }
 
 /**

@@ -2,8 +2,10 @@ import { applyConfigEdits, type Config, configEntries, configValue } from "../..
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allows } from "../../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "../../store/types.ts";
 import type { Caller } from "../keys/caller.ts";
+import { isHidden } from "../rights/reveal.ts";
 
 /**
  * A change of one field (`path`) or of all fields, as the caller may see it; undefined if it changes nothing that the caller may
@@ -13,36 +15,40 @@ export function viewChange(
   caller: Caller,
   repo: string,
   change: RecordedChange,
-  defaults: Config,
+  scopes: Pick<Scopes, "field" | "defaults">,
   path?: string,
 ): ConfigChanged | undefined {
   const { revision, time, actor, source, reason, batch, machine } = change;
   const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
   let visible = false;
-  let whole = true;
+  // Nothing is hidden from a key in its own reasons.
+  const isOwn = isOwnChange(caller, change.actor);
+  const touched = [...change.changes, ...(change.ofLayer?.changes ?? [])];
+  const whole = touched.every(({ scope, field, before, after }) => {
+    const hides = isHidden(caller, scopes.field(scope, field)?.schema, before, after);
+    return allows(caller.grants, "read", repo, joinConfigPath(scope, field)) && (isOwn || !hides);
+  });
   for (const { scope, field, before, after, forgotten } of change.changes) {
     const changed = joinConfigPath(scope, field);
-    if (!allows(caller.grants, "read", repo, changed)) {
-      whole = false;
-      continue;
-    }
-    if ((path ?? changed) !== changed) continue;
+    if (!allows(caller.grants, "read", repo, changed) || (path ?? changed) !== changed) continue;
     // Null may be a stored value.
-    const unstored = forgotten ? null : (configValue(defaults, scope, field) ?? null);
+    const unstored = forgotten ? null : (configValue(scopes.defaults, scope, field) ?? null);
     let fields = changes[scope];
     if (fields === undefined) {
       fields = {};
       changes[scope] = fields;
     }
     const [value, previous] = [after === undefined ? unstored : after, before === undefined ? unstored : before];
-    fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
+    // What counts beneath a layer may be hidden, too.
+    const hides = isHidden(caller, scopes.field(scope, field)?.schema, before, after, value, previous);
+    const values = hides ? ({ value: null, previous: null, masked: true } as const) : { value, previous };
+    fields[field] = { ...values, stored: after !== undefined, ...(forgotten && { forgotten }) };
     visible = true;
   }
   if (!visible) return undefined;
   const who = actorName(caller, actor);
   // Only the owner and the key that made the batch may know that it exists.
-  const isOwn = caller.owner || (actor.kind === "key" && actor.id === caller.actor.id);
-  const ofBatch = isOwn && batch !== undefined ? { batch } : {};
+  const ofBatch = (caller.owner || isOwn) && batch !== undefined ? { batch } : {};
   return {
     repo,
     revision,
@@ -63,7 +69,7 @@ export function viewRecord(
   repo: string,
   record: HistoryRecord,
   path: string | undefined,
-  defaults: Config,
+  scopes: Pick<Scopes, "field" | "defaults">,
 ): HistoryEntry | undefined {
   if (record.kind === "forget") {
     const { revision, time, actor, scope, field: name } = record;
@@ -84,8 +90,9 @@ export function viewRecord(
   const { ofLayer } = record;
   // An entry has the changes of its layer, with what counted where the layer had nothing.
   const own = ofLayer === undefined ? record : { ...record, changes: ofLayer.changes };
-  const beneath = ofLayer === undefined ? defaults : withValues(defaults, ofLayer.beneath);
-  const seen = viewChange(caller, repo, own, beneath, path);
+  const beneath = ofLayer === undefined ? scopes.defaults : withValues(scopes.defaults, ofLayer.beneath);
+  const field = (scope: string, name: string) => scopes.field(scope, name);
+  const seen = viewChange(caller, repo, own, { field, defaults: beneath }, path);
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
   return { ...entry, ...(ofLayer && { layer: ofLayer.layer }) };
@@ -98,6 +105,11 @@ function withValues(defaults: Config, values: Config): Config {
 /** The id of the named key that the actor is, for the owner: another key may have its name later. */
 function keyOf(caller: Caller, actor: Actor): { readonly key?: string } {
   return caller.owner && actor.kind === "key" && actor.id !== "owner" ? { key: actor.id } : {};
+}
+
+/** Whether the caller's own key, or the owner for a session, made a change. */
+export function isOwnChange(caller: Caller, actor: Actor): boolean {
+  return actor.kind === "key" && actor.id === caller.actor.id;
 }
 
 /** The name of the actor, as far as the caller may know it. */

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { configValue } from "../../../shared/config.ts";
-import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import { allows, allowsAnyField } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import type { ChangedRepository, DescribedValue, Layer } from "../../../shared/protocol.ts";
+import type { ChangedRepository, CountedLayer, DescribedValue, Layer } from "../../../shared/protocol.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { layersAt } from "../../store/history/repository-history.ts";
@@ -21,9 +21,11 @@ import {
 } from "../../store/values/counted-values.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
 import type { Caller } from "../keys/caller.ts";
+import type { Proposals } from "../rights/proposals.ts";
+import { isHidden, visibleError } from "../rights/reveal.ts";
 import type { RevisionBudget, RevisionClaim } from "../rights/revision-budget.ts";
-import { ChangeCheck, type ConfigChangeRequest, type Decision, noSuchField } from "./change-check.ts";
-import { visibleError } from "./config-service.ts";
+import { noSuchField, OnlyProposedError } from "../rights/write-refusals.ts";
+import { ChangeCheck, type ConfigChangeRequest, type Decision, nothingAccepted } from "./change-check.ts";
 
 /** A restore; the types of its arguments have been checked. */
 export interface RestoreRequest
@@ -53,11 +55,13 @@ export class ConfigChanges {
   readonly #store: Store;
   readonly #scopes: Scopes;
   readonly #check: ChangeCheck;
+  readonly #proposals: Pick<Proposals, "put">;
   readonly #budget: RevisionBudget;
 
-  constructor(store: Store, scopes: Scopes, budget: RevisionBudget) {
+  constructor(store: Store, scopes: Scopes, proposals: Pick<Proposals, "put">, budget: RevisionBudget) {
     this.#store = store;
     this.#budget = budget;
+    this.#proposals = proposals;
     this.#scopes = scopes;
     this.#check = new ChangeCheck(store, scopes);
   }
@@ -78,15 +82,19 @@ export class ConfigChanges {
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
+      errors.push(...outcomes.flatMap(outcome => outcome.errors));
       return {
         result: outcomes.flatMap(({ entry }) => entry ?? []),
-        errors: [...errors, ...outcomes.flatMap(outcome => outcome.errors)],
+        errors: request.dryRun ? errors : await this.#propose(caller, errors, request),
       };
     }
     // Checked first, so that the answer has every error and not only the first one.
     const rehearsal = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, { ...rest, dryRun: true })));
     errors.push(...rehearsal.flatMap(outcome => outcome.errors));
-    if (errors.length > 0) return { result: [], errors };
+    // Nothing is set, but what is only not allowed is proposed.
+    const mayPropose = !request.dryRun && errors.every(error => error instanceof OnlyProposedError);
+    if (errors.length > 0)
+      return { result: [], errors: mayPropose ? await this.#propose(caller, errors, request) : errors };
     if (request.dryRun) return { result: rehearsal.flatMap(({ entry }) => entry ?? []), errors };
     return this.#changeTogether(caller, writable, rest);
   }
@@ -100,7 +108,23 @@ export class ConfigChanges {
     const pasts = await layersAt(await this.#store.repositories.load(repo), to);
     const state = await this.#store.repositories.read(repo);
     const presents = state === undefined ? [] : layersOf(state);
-    const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
+    const valueIn = (layers: typeof presents, name: CountedLayer, split: ConfigPath) =>
+      configValue(storedIn(layers, name), split.scope, split.field);
+    const isSecret = (split: ConfigPath, ...values: readonly (JsonValue | undefined)[]) =>
+      isHidden(caller, this.#scopes.field(split.scope, split.field)?.schema, ...values);
+    // Without names, whether a value differs decides whether it is restored, which would tell a key what it may not see.
+    const mayCompare = (path: string) => {
+      const split = splitConfigPath(path);
+      if (split === undefined) return true;
+      const values = pasts.flatMap(({ name, config }) => [
+        valueByAnyName(config, split, this.#scopes),
+        valueIn(presents, name, split),
+      ]);
+      return !isSecret(split, ...values);
+    };
+    const all = [...this.#scopes.paths()].filter(
+      path => allows(caller.grants, "write", repo, path) && mayCompare(path),
+    );
     const passedOver = new Set<string>();
     const errors: RepoconfError[] = [];
     const restored = {
@@ -111,14 +135,17 @@ export class ConfigChanges {
       const split = splitConfigPath(path);
       const isReachable = allows(caller.grants, "write", repo, path);
       const candidates: RestoredValue[] = [];
-      for (const past of pasts.filter(({ name }) => layer === undefined || name === layer)) {
+      for (const past of pasts) {
         const { name, config } = past;
+        // The base's are changed by the base alone.
+        if (name === "base" || (layer !== undefined && name !== layer)) continue;
         const value = split && valueByAnyName(config, split, this.#scopes);
-        const now =
-          split && configValue(presents.find(one => one.name === name)?.stored ?? {}, split.scope, split.field);
+        const now = split && valueIn(presents, name, split);
+        // To a key that may not see them, they are never the same.
+        const isTold = (value !== undefined || now !== undefined) && split !== undefined && isSecret(split, value, now);
         // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
         if (split === undefined || !isForgotten(past, split, this.#scopes))
-          candidates.push({ name, value, differs: split === undefined || !sameJson(value, now) });
+          candidates.push({ name, value, differs: split === undefined || isTold || !sameJson(value, now) });
         else if (fields === undefined) passedOver.add(path);
         else if (isReachable) errors.push(forgottenValue(path, repo, to));
       }
@@ -143,6 +170,29 @@ export class ConfigChanges {
     return { result, errors: [...errors, ...done.errors] };
   }
 
+  /** Keeps what the key may only propose. Returns the errors, those of proposals with their ids. */
+  async #propose(
+    caller: Caller,
+    errors: readonly RepoconfError[],
+    { source, reason }: Pick<ConfigChangeRequest, "source" | "reason">,
+  ): Promise<readonly RepoconfError[]> {
+    const refused = errors.filter(error => error instanceof OnlyProposedError);
+    if (refused.length === 0) return errors;
+    const wanted = refused.map(({ repo = "", field = "", edit: { value, layer } }) => ({
+      ...{ repo, field },
+      ...(layer === "local" && { layer }),
+      ...(value !== undefined && { value }),
+      ...(reason !== undefined && { reason }),
+      ...(source === "restore" && { restored: true as const }),
+    }));
+    const kept = await this.#proposals.put(caller, wanted);
+    return errors.map(error => {
+      const outcome = error instanceof OnlyProposedError ? kept[refused.indexOf(error)] : undefined;
+      if (outcome === undefined || outcome instanceof RepoconfError) return outcome ?? error;
+      return error instanceof OnlyProposedError ? error.proposedAs(outcome.id) : error;
+    });
+  }
+
   async #changeOne(
     caller: Caller,
     repo: string,
@@ -152,7 +202,7 @@ export class ConfigChanges {
     try {
       const repository = this.#store.repositories.require(repo);
       const applied = await repository.change(this.#changeRequest(caller, request, claim));
-      const entry = this.#entry(applied, request);
+      const entry = this.#entry(caller, applied, request);
       return { ...(entry !== undefined && { entry }), errors: applied.answer.errors };
     } catch (error) {
       claim.release();
@@ -172,7 +222,10 @@ export class ConfigChanges {
       const applied = repos.flatMap(repo => outcomes.get(repo) ?? []);
       const errors = applied.flatMap(({ answer }) => answer.errors);
       if (errors.length > 0) claim.release();
-      return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
+      return {
+        result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(caller, one, request) ?? []),
+        errors,
+      };
     } catch (error) {
       claim.release();
       return { result: [], errors: [asRequestError(caller, error, undefined)] };
@@ -184,6 +237,7 @@ export class ConfigChanges {
     return {
       actor: caller.actor,
       layer: localValues !== undefined && localValues.size > 0 ? "local" : layer,
+      trusts: caller.rights.includes("commands"),
       source,
       flush: flush && !dryRun,
       ...(reason !== undefined && { reason }),
@@ -193,14 +247,21 @@ export class ConfigChanges {
         if (atomic && decision.errors.length > 0) return { edits: undefined, answer: decision };
         if (dryRun) return { edits: [], answer: decision };
         const refusal = claim.take(state, decision);
-        if (refusal === undefined) return { edits: decision.accepted, answer: decision };
-        const refused = { errors: [...decision.errors, refusal], accepted: [], changed: new Set<never>() };
-        return { edits: atomic ? undefined : [], answer: refused };
+        if (refusal !== undefined) {
+          const refused = { ...nothingAccepted, errors: [...decision.errors, refusal] };
+          return { edits: atomic ? undefined : [], answer: refused };
+        }
+        const { accepted, recorded } = decision;
+        return { edits: accepted, recorded, answer: decision };
       },
     };
   }
 
-  #entry({ state, answer, mirrored }: Applied<Decision>, request: ConfigChangeRequest): ChangedRepository | undefined {
+  #entry(
+    caller: Caller,
+    { state, answer, mirrored }: Applied<Decision>,
+    request: ConfigChangeRequest,
+  ): ChangedRepository | undefined {
     // A restore of the current values has nothing to set, which is no error.
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;
@@ -214,13 +275,17 @@ export class ConfigChanges {
       const counted = after && configValue(after.counted, scope, field);
       const now = value === undefined || isMerged ? counted : value;
       const own = after && configValue(storedIn(after.layers, "local"), scope, field);
-      const localItems = isMerged ? itemsNamed({ scope, field }, own, this.#scopes) : [];
+      // A set only gives back what the request brought along, and a default.
+      const isBrought = request.source !== "restore" && !isMerged && (value !== undefined || now === undefined);
+      const isMasked = !isBrought && isHidden(caller, schema, now, own);
+      const localItems = isMerged && !isMasked ? itemsNamed({ scope, field }, own, this.#scopes) : [];
       const counting = after && countingLayer(after.layers, { scope, field }, this.#scopes);
+      const shown = now === undefined ? (schema?.default ?? null) : now;
       fields[field] = {
-        value: now === undefined ? (schema?.default ?? null) : now,
+        ...(isMasked ? { value: null, masked: true as const } : { value: shown }),
         description: schema?.description ?? schema?.title ?? "",
         ...(layer === "local" && !isMerged && { layer }),
-        ...(layer === "shared" && counting === "local" && !isMerged && { shadowedBy: counting }),
+        ...(layer === "shared" && counting !== layer && counting && !isMerged && { shadowedBy: counting }),
         ...(localItems.length > 0 && { localItems }),
       };
     }

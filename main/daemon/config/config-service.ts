@@ -2,15 +2,17 @@ import { type Config, configValue, countConfigFields, filterConfig } from "../..
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../../shared/grants.ts";
-import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type {
   ConfigChanged,
+  ExplainedLayer,
   Explanation,
   HistoryEntry,
   ProgressMessage,
+  Reply,
   RepositoryEntry,
 } from "../../../shared/protocol.ts";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { configAt, historyFrom } from "../../store/history/repository-history.ts";
 import { ofBase } from "../../store/mirror/linked-name.ts";
@@ -21,19 +23,24 @@ import { layersOf } from "../../store/values/counted-values.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
-import { actorName, viewChange, viewRecord } from "./change-views.ts";
-import { ConfigViews, isThere, narrow, type RequestedPath, readableConfig, readableHealth } from "./config-views.ts";
-
-export interface ListRequest {
-  readonly repo: string;
-  readonly scope?: string | undefined;
-  readonly field?: string | undefined;
-  readonly stored?: boolean | undefined;
-  readonly revision?: number | undefined;
-}
+import { isHidden, maySeeValues, type Shown, seesEverything, shownConfig, visibleError } from "../rights/reveal.ts";
+import { actorName, isOwnChange, viewChange, viewRecord } from "./change-views.ts";
+import {
+  brokenFile,
+  ConfigViews,
+  isThere,
+  isWithin,
+  type ListRequest,
+  narrow,
+  type RequestedPath,
+  readableConfig,
+  readableHealth,
+  requestedPath,
+  unknownField,
+} from "./config-views.ts";
 
 /** A last change as the caller may see it. */
-type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
+type LastChangeSeen = Omit<LastChange, "actor" | "paths"> & { readonly actor: string };
 
 /** Returns repositories and their configuration as a caller may see them. Knows the store, but no transport. */
 export class ConfigService {
@@ -50,7 +57,7 @@ export class ConfigService {
   }
 
   /** Spec 4.1. `isShared`: callers that see the same get the same object. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
-  async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
+  async list(caller: Caller, request: ListRequest): Promise<Shown & { revision: number; isShared: boolean }> {
     const { repo, revision } = request;
     this.#assertVisible(caller, repo);
     const state = this.#store.repositories.peek(repo) ?? (await this.#store.repositories.read(repo));
@@ -60,14 +67,20 @@ export class ConfigService {
     const path = requestedPath(request);
     if (path !== undefined && !isThere(readable, path)) throw unknownField(path, this.#newNameOf(path, readable));
     if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
+    const isMeant = (masked: string) => path === undefined || isWithin(masked, path);
     if (revision !== undefined && revision !== state.revision) {
-      const config = await this.#listPast(caller, repo, revision, request.stored === true);
-      return { config: path === undefined ? config : narrow(config, path), revision, isShared: false };
+      const past = await this.#listPast(caller, repo, revision, request.stored === true);
+      const { config, masked } = shownConfig(past, caller, this.#scopes);
+      const narrowed = path === undefined ? config : narrow(config, path);
+      return { config: narrowed, masked: masked.filter(isMeant), revision, isShared: false };
     }
-    const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
+    const shown = this.#views.shown(state, caller);
+    const { config, masked } = request.stored
+      ? shownConfig(readableConfig(state.stored, repo, caller.grants), caller, this.#scopes)
+      : shown;
     // Both are the same objects as long as the state and the grants are.
-    const isShared = config === readable || config === state.stored;
-    const answer = { revision: state.revision, isShared };
+    const isShared = config === shown.config || config === state.stored;
+    const answer = { revision: state.revision, masked: masked.filter(isMeant), isShared };
     if (path === undefined) return { ...answer, config };
     if (isShared && path.scope !== undefined && path.field === undefined)
       return { ...answer, config: this.#views.scopeOf(config, path.scope) };
@@ -98,22 +111,30 @@ export class ConfigService {
    * RepoconfError 1011, 1102 or 1106.
    */
   async explain(caller: Caller, repo: string, path: string, inside: string): Promise<Explanation> {
-    const { config } = await this.list(caller, { repo, field: path });
+    const { config, masked } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
     const repository = this.#store.repositories.require(repo);
-    const { stored: all = {} } = await repository.read();
+    const { stored: all = {}, base } = await repository.read();
+    const isMasked = masked.length > 0;
     const value = split && configValue(config, split.scope, split.field);
-    if (split === undefined || value === undefined) throw unknownRepository(repo);
+    if (split === undefined || (value === undefined && !isMasked)) throw unknownRepository(repo);
     const stored = configValue(all, split.scope, split.field);
+    const { name = base } = (base !== undefined && this.#store.repositories.brief(base)) || {};
     // Only the owner may know where the home is.
     const place = caller.owner ? inside : undefined;
-    const explained = await explainLayers(repository, split, place, this.#scopes);
+    const { layers, ...explained } = await explainLayers(repository, split, place, this.#scopes, name);
+    const schema = this.#scopes.field(split.scope, split.field)?.schema;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
-      value,
-      default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
-      ...(stored !== undefined && { stored }),
+      ...(isMasked || value === undefined
+        ? { value: null, default: null, masked: true }
+        : {
+            value,
+            default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
+            ...(stored !== undefined && { stored }),
+          }),
       ...explained,
+      ...(layers && { layers: layers.map(one => shownLayer(caller, one, schema)) }),
       ...change,
     };
   }
@@ -130,8 +151,14 @@ export class ConfigService {
     const lastChange = await this.#store.lastChanges.of(await this.#store.repositories.load(repo), turn);
     return path => {
       try {
-        const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
-        return change && { ...change, actor: actorName(caller, change.actor) };
+        const found = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
+        if (found === undefined) return undefined;
+        const { paths, reason, ...change } = found;
+        // A reason may mention every field of its change.
+        const isSeen =
+          isOwnChange(caller, change.actor) || paths.every(one => maySeeValues(caller, repo, one, this.#scopes));
+        const why = isSeen && reason !== undefined && { reason };
+        return { ...change, ...why, actor: actorName(caller, change.actor) };
       } catch (error) {
         // A damaged journal has been reported; the rest of the answer is still correct.
         if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
@@ -140,11 +167,17 @@ export class ConfigService {
     };
   }
 
-  /** The stored values of each layer that the caller may read, who may list them. */
-  async readLayers({ grants }: Caller, repo: string): Promise<{ readonly shared: Config; readonly local?: Config }> {
+  /** The stored values of each layer that the caller may see, who may list them, and the fields that one of them has and it may not see. */
+  async readLayers(
+    caller: Caller,
+    repo: string,
+  ): Promise<{ readonly layers: NonNullable<Reply["layers"]>; readonly masked: string[] }> {
     const layers = layersOf((await this.#store.repositories.read(repo)) ?? {});
-    const seen = layers.map(({ name, stored }) => [name, readableConfig(stored, repo, grants)]);
-    return { shared: {}, ...Object.fromEntries(seen) };
+    const seen = layers.map(({ name, stored }) => ({
+      ...{ name, ...shownConfig(readableConfig(stored, repo, caller.grants), caller, this.#scopes) },
+    }));
+    const byName = Object.fromEntries(seen.map(({ name, config }) => [name, config]));
+    return { layers: { shared: {}, ...byName }, masked: seen.flatMap(({ masked }) => masked) };
   }
 
   /** The fields whose values wait for trust: in the current file for the owner, who may see it, else as of the repository's health. */
@@ -193,7 +226,7 @@ export class ConfigService {
     const { id, name, path, inTree, revision } = state;
     const stored = "stored" in state ? state.stored : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
-    const health = readableHealth(caller.grants, id, state.health);
+    const health = readableHealth(caller, id, state.health, this.#scopes);
     const place = { ...(path !== undefined && { path }), inTree, ...ofBase(state) };
     return this.#withFindings(caller, { id, name, ...place, revision, modified, health });
   }
@@ -209,12 +242,12 @@ export class ConfigService {
     if (event.kind === "found") return caller.owner ? this.#withFindings(caller, event.state) : undefined;
     const entry = this.view(caller, event.state);
     if (entry === undefined || event.kind !== "health" || caller.owner) return entry;
-    return sameJson(entry.health, readableHealth(caller.grants, entry.id, event.before)) ? undefined : entry;
+    return sameJson(entry.health, readableHealth(caller, entry.id, event.before, this.#scopes)) ? undefined : entry;
   }
 
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
   viewChange(caller: Caller, repo: string, change: RecordedChange): ConfigChanged | undefined {
-    return viewChange(caller, repo, change, this.#scopes.defaults);
+    return viewChange(caller, repo, change, this.#scopes);
   }
 
   /** The progress of a repository for a caller who cannot see the change itself; undefined if the caller may not see the repository. */
@@ -232,7 +265,7 @@ export class ConfigService {
     await this.#assertReadable(caller, repo, path);
     const repository = await this.#store.repositories.load(repo);
     for await (const record of historyFrom(repository, from, this.#yielding.begin(caller.keyId))) {
-      const entry = viewRecord(caller, repo, record, path, this.#scopes.defaults);
+      const entry = viewRecord(caller, repo, record, path, this.#scopes);
       if (entry !== undefined) yield entry;
     }
   }
@@ -255,11 +288,16 @@ export class ConfigService {
   async entry(caller: Caller, id: string): Promise<RepositoryEntry | undefined> {
     const summary = this.#store.repositories.summary(id);
     if (summary === undefined || !this.canSee(caller, id)) return undefined;
-    if (allowsEveryField(caller.grants, "read", id)) return this.#withFindings(caller, summary);
+    if (seesEverything(caller, id)) return this.#withFindings(caller, summary);
     // Counts must not reveal fields that the key may not read, so the values are needed.
     const state = await this.#store.repositories.read(id);
     return state && this.view(caller, state);
   }
+}
+
+/** A layer's value of a field, as the caller may see it. */
+function shownLayer(caller: Caller, layer: ExplainedLayer, schema: FieldSchema | undefined): ExplainedLayer {
+  return isHidden(caller, schema, layer.value) ? { ...layer, value: null, masked: true } : layer;
 }
 
 export function unknownRepository(repo: string): RepoconfError {
@@ -268,33 +306,4 @@ export function unknownRepository(repo: string): RepoconfError {
     `There is no repository "${repo}" that this key may read. To list all repositories: repo/list.`,
     { repo },
   );
-}
-
-function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
-  const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
-  const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
-  const renamed = newName === undefined ? "" : ` It is now called "${newName}".`;
-  const hint = text === undefined ? renamed : " Fields are written <scope>.<field>.";
-  return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
-}
-
-function brokenFile({ id, broken }: RepositoryState): RepoconfError {
-  const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
-  const message = `The repository's file is invalid, and no valid values of it are known. Fix it and retry: ${what}`;
-  return new RepoconfError(1106, message, { repo: id });
-}
-
-/** Undefined: everything is requested. "" counts as omitted. */
-function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
-  if (!scope && !field) return undefined;
-  if (scope) return field ? { scope, field } : { scope };
-  const split = splitConfigPath(field ?? "");
-  return split ?? { text: field ?? "" };
-}
-
-/** The error of a broken file (1106) as the caller may see it; any other error unchanged. */
-export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
-  if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
-    return error;
-  return new RepoconfError(1106, "The repository's file is invalid. Its owner must fix it.", { repo: error.repo });
 }

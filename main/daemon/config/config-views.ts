@@ -1,13 +1,19 @@
 import { type Config, configValue, filterConfig } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { allows, allowsEveryField, type Grants } from "../../../shared/grants.ts";
+import { describeProblem } from "../../../shared/health.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { RepositoryState } from "../../store/types.ts";
+import type { Caller } from "../keys/caller.ts";
+import { isHidden, mayReveal, type Shown, seesEverything, shownConfig } from "../rights/reveal.ts";
 
 interface Views {
   readonly effective: Config;
   readonly readable: WeakMap<Grants, Config>;
+  /** With what it was made of, as a caller's grants may change. */
+  readonly shown: WeakMap<Caller, { readonly of: Config; readonly view: Shown }>;
 }
 
 /** The readable parts of a state, made once for each state and each key's grants; `list` returns these objects. */
@@ -33,6 +39,18 @@ export class ConfigViews {
     return view;
   }
 
+  /** The effective values that the caller may see, and the fields that it may read but whose values it may not see. */
+  shown(state: RepositoryState, caller: Caller): Shown {
+    const readable = this.readable(state, caller.grants);
+    if (mayReveal(caller)) return { config: readable, masked: [] };
+    const { shown } = this.#viewsOf(state);
+    const known = shown.get(caller);
+    if (known?.of === readable) return known.view;
+    const view = shownConfig(readable, caller, this.#scopes);
+    shown.set(caller, { of: readable, view });
+    return view;
+  }
+
   /** One scope of an immutable configuration, with all its fields; the same object each time. */
   scopeOf(config: Config, scope: string): Config {
     let views = this.#scopesOf.get(config);
@@ -55,7 +73,11 @@ export class ConfigViews {
     }
     let views = this.#views.get(state);
     if (views === undefined) {
-      views = { effective: this.#scopes.effective(state.stored ?? {}), readable: new WeakMap() };
+      views = {
+        effective: this.#scopes.effective(state.stored ?? {}),
+        readable: new WeakMap(),
+        shown: new WeakMap(),
+      };
       this.#views.set(state, views);
     }
     return views;
@@ -79,13 +101,17 @@ export function narrow(config: Config, { scope, field }: { readonly scope?: stri
 
 /** The problems of a repository that the caller may know. */
 export function readableHealth(
-  grants: Grants,
+  caller: Caller,
   repo: string,
   health: readonly HealthProblem[],
+  scopes: Pick<Scopes, "field">,
 ): readonly HealthProblem[] {
-  if (allowsEveryField(grants, "read", repo)) return health;
+  if (seesEverything(caller, repo)) return health;
+  const { grants } = caller;
+  const isWhole = allowsEveryField(grants, "read", repo);
   return health.flatMap(problem => {
     const { code, field, line } = problem;
+    if (isWhole && field === undefined && code !== 1106) return problem;
     // An entry that only counts further problems may count fields that the key may not read.
     if (field === undefined && (code === 1011 || code === 1103)) return [];
     // A problem of the whole file may mention anything in it.
@@ -93,8 +119,17 @@ export function readableHealth(
     if (field === undefined)
       return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
     // A problem of a whole unknown scope has only the scope's name.
-    return allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
+    if (!allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`)) return [];
+    return code === 1103 ? withoutValues(problem, caller, scopes) : problem;
   });
+}
+
+/** What is wrong with a value may name parts of it. */
+function withoutValues(problem: HealthProblem, caller: Caller, scopes: Pick<Scopes, "field">): HealthProblem {
+  const { scope = "", field = "" } = splitConfigPath(problem.field ?? "") ?? {};
+  const hides = isHidden(caller, scopes.field(scope, field)?.schema) || problem.message.includes("cmd://");
+  if (mayReveal(caller) || !hides) return problem;
+  return { ...problem, message: `The file's value of ${problem.field} is invalid and not used.` };
 }
 
 export interface RequestedPath {
@@ -107,4 +142,39 @@ export interface RequestedPath {
 export function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
   if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
   return field === undefined || configValue(config, scope, field) !== undefined;
+}
+
+/** Whether a field (`<scope>.<field>`) belongs to what was requested. */
+export function isWithin(path: string, { scope = "", field }: RequestedPath): boolean {
+  return field === undefined ? path.startsWith(`${scope}.`) : path === joinConfigPath(scope, field);
+}
+
+export interface ListRequest {
+  readonly repo: string;
+  readonly scope?: string | undefined;
+  readonly field?: string | undefined;
+  readonly stored?: boolean | undefined;
+  readonly revision?: number | undefined;
+}
+
+export function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
+  const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
+  const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
+  const renamed = newName === undefined ? "" : ` It is now called "${newName}".`;
+  const hint = text === undefined ? renamed : " Fields are written <scope>.<field>.";
+  return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
+}
+
+export function brokenFile({ id, broken }: RepositoryState): RepoconfError {
+  const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+  const message = `The repository's file is invalid, and no valid values of it are known. Fix it and retry: ${what}`;
+  return new RepoconfError(1106, message, { repo: id });
+}
+
+/** Undefined: everything is requested. "" counts as omitted. */
+export function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
+  if (!scope && !field) return undefined;
+  if (scope) return field ? { scope, field } : { scope };
+  const split = splitConfigPath(field ?? "");
+  return split ?? { text: field ?? "" };
 }

@@ -1,6 +1,6 @@
 import type { RepoconfError } from "../../../shared/errors.ts";
 import { problemsIn } from "../../../shared/health.ts";
-import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
+import type { FoundHistoryEntry, HistoryEntry } from "../../../shared/protocol.ts";
 import { foundPart } from "../../../shared/query/found-part.ts";
 import { matchRepository, type RepositoryMatch } from "../../../shared/query/match-query.ts";
 import type { Query } from "../../../shared/query/parse-query.ts";
@@ -13,6 +13,7 @@ import type { Caller } from "../keys/caller.ts";
 import { viewRecord } from "./change-views.ts";
 import type { ConfigService } from "./config-service.ts";
 import { sealPosition } from "./sealed-position.ts";
+import { asMasked } from "./search.ts";
 
 export interface HistorySearchContext {
   readonly store: Store;
@@ -38,7 +39,10 @@ export async function* searchHistory(
   const since = Math.max(
     ...query.map(term => (term.kind === "since" && !term.isNot ? term.time : Number.NEGATIVE_INFINITY)),
   );
-  const schemaOf = (scope: string, field: string) => scopes.field(scope, field)?.schema;
+  const schemaOf = ({ changes }: HistoryEntry, scope: string, field: string) => {
+    const schema = scopes.field(scope, field)?.schema;
+    return changes[scope]?.[field]?.masked ? asMasked(schema) : schema;
+  };
   const found = mergedHistory(store.repositories, store.log, matches.keys(), { after, since }, turn);
   for await (const revisionRead of found) {
     const { repo } = revisionRead;
@@ -48,8 +52,8 @@ export async function* searchHistory(
       const { number, revision, records } = revisionRead;
       const position = number > 0 ? { position: sealPosition(formatPosition(store.log.id, number)) } : {};
       const entries = records.flatMap(record => {
-        const seen = viewRecord(caller, repo, record, undefined, scopes.defaults);
-        const entry = seen && foundPart(query, match, seen, schemaOf);
+        const seen = viewRecord(caller, repo, record, undefined, scopes);
+        const entry = seen && foundPart(query, match, seen, (scope, field) => schemaOf(seen, scope, field));
         return entry === undefined ? [] : { repo, ...position, ...entry };
       });
       yield { place: { number, repo, revision }, entries };

@@ -1,5 +1,5 @@
-import { configEntries, configValue, filterConfig } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { configValue, filterConfig } from "../../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { canonicalJson, type JsonValue } from "../../../shared/json.ts";
 import type { MatrixField, MatrixRow } from "../../../shared/protocol.ts";
 import { isMasked } from "../../../shared/query/match-query.ts";
@@ -9,7 +9,7 @@ import { hashOfValue } from "../../store/values/trusted-values.ts";
 import type { Turn } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { ConfigService } from "./config-service.ts";
-import { findRepositories } from "./search.ts";
+import { findRepositories, placesIn } from "./search.ts";
 
 interface MatrixContext {
   readonly service: ConfigService;
@@ -53,14 +53,14 @@ export async function readMatrix(
     repositories.push(repo);
     for (const { scope, field } of fields) found.add(joinConfigPath(scope, field));
     // A repository whose file was never valid has no values.
-    const { config } = await service.list(caller, { repo }).catch(() => ({ config: {} }));
-    for (const { scope, field, value } of configEntries(config)) {
+    const shown = await service.list(caller, { repo }).catch(() => ({ config: {}, masked: [] }));
+    for (const { scope, field, value, isHidden } of placesIn(shown)) {
       if (turn.isOver) await turn.pass();
       const path = joinConfigPath(scope, field);
       const tally = tallies.get(path) ?? { of: 0, values: new Map() };
       tallies.set(path, tally);
       tally.of += 1;
-      if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;
+      if (isHidden || isMasked({ schema: scopes.field(scope, field)?.schema })) continue;
       const json = canonicalJson(value);
       const key = json.length > shownValue ? hashOfValue(value) : json;
       const known = tally.values.get(key);
@@ -93,17 +93,19 @@ export async function readCells(
   fields: ReadonlySet<string>,
   { service, scopes }: Pick<MatrixContext, "service" | "scopes">,
 ): Promise<MatrixRow> {
-  const { config, revision } = await service.list(caller, { repo });
+  const shown = await service.list(caller, { repo });
   const stored = await service.list(caller, { repo, stored: true });
   const isAsked = (scope: string, field: string) => fields.has(joinConfigPath(scope, field));
+  const isStored = (path: string) => {
+    const { scope, field } = splitConfigPath(path) ?? { scope: "", field: "" };
+    return stored.masked.includes(path) || configValue(stored.config, scope, field) !== undefined;
+  };
   const isShown = (scope: string, field: string) =>
     isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema });
   return {
     repo,
-    revision,
-    config: filterConfig(config, isShown),
-    stored: [...configEntries(config)]
-      .filter(({ scope, field }) => isAsked(scope, field) && configValue(stored.config, scope, field) !== undefined)
-      .map(({ scope, field }) => joinConfigPath(scope, field)),
+    revision: shown.revision,
+    config: filterConfig(shown.config, isShown),
+    stored: [...scopes.paths()].filter(path => fields.has(path) && isStored(path)),
   };
 }

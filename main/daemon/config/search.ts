@@ -1,5 +1,5 @@
 import { configEntries, configValue } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { problemsIn } from "../../../shared/health.ts";
 import type { JsonValue } from "../../../shared/json.ts";
@@ -13,9 +13,11 @@ import {
   seeksFields,
 } from "../../../shared/query/match-query.ts";
 import type { Query } from "../../../shared/query/parse-query.ts";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Turn } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
+import type { Shown } from "../rights/reveal.ts";
 import type { ConfigService } from "./config-service.ts";
 
 /** A repository that was checked, and what was found there. */
@@ -63,27 +65,40 @@ export async function* findRepositories(
     if (match === undefined) continue;
     const fields: FoundField[] = [];
     // A repository whose file was never valid has no values.
-    const read = (stored: boolean) =>
-      service.list(caller, { repo, stored }).then(
-        ({ config }) => config,
-        () => ({}),
-      );
-    const stored = needsStored ? await read(true) : {};
+    const read = (stored: boolean) => service.list(caller, { repo, stored }).catch(() => ({ config: {}, masked: [] }));
+    const stored: Shown = needsStored ? await read(true) : { config: {}, masked: [] };
     let lastChange: Awaited<ReturnType<ConfigService["lastChanges"]>> | undefined;
-    for (const place of configEntries(isOfFields ? await read(onlyStored) : {})) {
+    for (const place of isOfFields ? placesIn(await read(onlyStored)) : []) {
       if (turn.isOver) await turn.pass();
-      const { scope, field } = place;
-      const isStored = onlyStored || configValue(stored, scope, field) !== undefined;
-      const candidate = { ...place, isStored, schema: scopes.field(scope, field)?.schema };
+      const { scope, field, isHidden } = place;
+      const path = joinConfigPath(scope, field);
+      const isStored =
+        onlyStored || configValue(stored.config, scope, field) !== undefined || stored.masked.includes(path);
+      const schema = scopes.field(scope, field)?.schema;
+      const candidate = { ...place, isStored, schema: isHidden ? asMasked(schema) : schema };
       if (!matchField(query, match, candidate)) continue;
       if (isOfChanges) {
         lastChange ??= await service.lastChanges(caller, repo, turn).catch(nothingIfMissing);
-        if (!matchChange(query, lastChange(joinConfigPath(scope, field)))) continue;
+        if (!matchChange(query, lastChange(path))) continue;
       }
-      fields.push({ ...place, isMasked: isMasked(candidate) });
+      fields.push({ scope, field, value: place.value, isMasked: isMasked(candidate) });
     }
     yield { repo, isHit: match.isHit, fields, hasHistory: lastChange !== undefined };
   }
+}
+
+/** The fields that a caller may read; null stands for a value that it may not see. */
+export function* placesIn({ config, masked }: Shown): Generator<Omit<FoundField, "isMasked"> & { isHidden: boolean }> {
+  for (const place of configEntries(config)) yield { ...place, isHidden: false };
+  for (const path of masked) {
+    const split = splitConfigPath(path);
+    if (split !== undefined) yield { ...split, value: null, isHidden: true };
+  }
+}
+
+/** Every part of a masked value is masked, so a query finds nothing inside it. */
+export function asMasked(schema: FieldSchema | undefined): FieldSchema | undefined {
+  return schema && { ...schema, "x-masked": true };
 }
 
 /** For a repository that was removed during the search. */

@@ -24,9 +24,8 @@ export class Worktrees {
   readonly #store: Store;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #lock = pLimit(1);
-  /** The worktrees' ids by their bases'; undefined if it may have changed. */
-  #byBase: ReadonlyMap<string, readonly string[]> | undefined;
-  #covered = new WeakMap<Grants, Grants>();
+  /** Grants with those of worktrees, as long as the worktrees are these. */
+  #covered: { readonly by: object; readonly grants: WeakMap<Grants, Grants> } | undefined;
   /** By the grants of keys, because all repositories are compared with them. */
   readonly #bases = new WeakMap<Grants, { readonly at: number; readonly ids: readonly string[] }>();
   readonly #listed = new Map<string, { readonly at: number; readonly found: Promise<readonly AddedWorktree[]> }>();
@@ -34,18 +33,11 @@ export class Worktrees {
   constructor(store: Store, clock: Pick<Clock, "monotonic">) {
     this.#store = store;
     this.#clock = clock;
-    const forget = () => {
-      this.#byBase = undefined;
-    };
-    store.events.subscribe(({ kind }) => {
-      if (kind === "added" || kind === "updated" || kind === "removed") forget();
-    });
-    void store.reconciled.then(forget);
   }
 
   /** The ids of the worktrees that belong to a repository. */
   of(base: string): readonly string[] {
-    return this.#all().get(base) ?? [];
+    return this.#store.linked.of(base);
   }
 
   /** The other work trees with the same trust and grants. */
@@ -56,25 +48,16 @@ export class Worktrees {
 
   /** The grants with the worktrees of the repositories that they name. The same object as long as those are the same. */
   cover(grants: Grants): Grants {
-    const all = this.#all();
-    const known = this.#covered.get(grants);
+    const { all } = this.#store.linked;
+    if (this.#covered?.by !== all) this.#covered = { by: all, grants: new WeakMap() };
+    const known = this.#covered.grants.get(grants);
     if (known !== undefined || all.size === 0) return known ?? grants;
     const withWorktrees = (repos: readonly string[]) => [...repos, ...repos.flatMap(repo => all.get(repo) ?? [])];
     const covered = grants.map(grant =>
       grant.repos === "*" ? grant : { ...grant, repos: withWorktrees(grant.repos) },
     );
-    this.#covered.set(grants, covered);
+    this.#covered.grants.set(grants, covered);
     return covered;
-  }
-
-  #all(): ReadonlyMap<string, readonly string[]> {
-    if (this.#byBase === undefined) {
-      const { repositories } = this.#store;
-      const ids = [...repositories.ids()].filter(id => repositories.brief(id)?.base !== undefined);
-      this.#byBase = Map.groupBy(ids, id => repositories.brief(id)?.base ?? "");
-      this.#covered = new WeakMap();
-    }
-    return this.#byBase;
   }
 
   /**

@@ -32,9 +32,12 @@ export async function openHomeStore(
   const openLog = await sharedLog(home, address, settings.values);
   const findings = await Findings.open({ paths: home, fileSystem, clock, onProblem });
   const trust = await TrustedValues.open(
-    privateFile(home, home.trustFile, fileSystem),
+    {
+      trusted: privateFile(home, home.trustFile, fileSystem),
+      plain: privateFile(home, home.plainValuesFile, fileSystem),
+    },
     (message, error) => onProblem(message, { error: String(error) }),
-    message => findings.addDamaged(home.trustFile, message),
+    (message, file) => findings.addDamaged(file, message),
   );
   const own = { home, scopeFiles, fileSystem, reload: () => files.reloadScopes() };
   const leastBytes = settings.values.log?.bytes;

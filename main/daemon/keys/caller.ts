@@ -1,4 +1,4 @@
-import type { Grants } from "../../../shared/grants.ts";
+import type { Grants, KeyRight } from "../../../shared/grants.ts";
 import type { Actor } from "../../store/types.ts";
 
 /** The API key that a request was sent with: the parts that operations need. */
@@ -13,6 +13,7 @@ export interface Caller {
    * derived data use it as their key.
    */
   readonly grants: Grants;
+  readonly rights: readonly KeyRight[];
   /** RFC 3339. */
   readonly expires?: string;
   /** Each of its requests is in the audit file. */

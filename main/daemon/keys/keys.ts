@@ -2,7 +2,7 @@ import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { type Grants, isOpenScope } from "../../../shared/grants.ts";
+import { type Grants, isOpenScope, type KeyRight, keyRights } from "../../../shared/grants.ts";
 import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { compileSchema } from "../../../shared/schema/compile-schema.ts";
@@ -15,7 +15,7 @@ import type { Home } from "../../home/home.ts";
 import { HomeError, privateFile } from "../../home/prepare-home.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { KeyEvent } from "../observe/audit-log.ts";
-import { grantsSchema } from "../socket/argument-schemas.ts";
+import { grantsSchema, rightsSchema } from "../socket/argument-schemas.ts";
 import type { Caller } from "./caller.ts";
 import { hashKey, newKeyText, sameHash } from "./key-text.ts";
 import { findOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
@@ -26,6 +26,8 @@ export interface StoredKey {
   /** SHA-256 of the key's text, hexadecimal. */
   readonly hash: string;
   readonly grants: Grants;
+  /** Absent in keys from before there were such rights, which have all of them. */
+  readonly rights?: readonly KeyRight[];
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
@@ -229,6 +231,7 @@ export class Keys {
   create(
     name: string,
     grants: Grants,
+    rights: readonly KeyRight[],
     expires: string | undefined,
     audited = false,
   ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
@@ -253,6 +256,7 @@ export class Keys {
         name,
         hash: hashKey(key),
         grants,
+        rights,
         createdAt,
         ...(expiry !== undefined && { expires: expiry }),
         ...(audited && { audited }),
@@ -312,12 +316,12 @@ export class Keys {
     }
   }
 
-  #remember({ id, name, hash, grants, expires, audited, usedAt }: StoredKey): void {
+  #remember({ id, name, hash, grants, rights = keyRights, expires, audited, usedAt }: StoredKey): void {
     const actor = { kind: "key", id, name } as const;
     const more = { ...(expires !== undefined && { expires }), ...(audited && { audited }) };
     const covered = () => this.cover(grants);
     const caller: Caller = {
-      ...{ keyId: id, name, owner: false, actor, ...more },
+      ...{ keyId: id, name, owner: false, actor, rights, ...more },
       get grants() {
         return covered();
       },
@@ -333,13 +337,14 @@ function refused(code: 1101 | 1111, message: string, argument: string): Repoconf
 }
 
 function parseKeys(value: unknown): KeysData {
-  const grants = compileSchema(grantsSchema);
+  const [grants, rights] = [compileSchema(grantsSchema), compileSchema(rightsSchema)];
   if (!isJsonObject(value) || !Array.isArray(value["keys"])) throw new SyntaxError(`it is not { "keys": [...] }`);
   for (const key of value["keys"]) {
     const wellFormed =
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       grants.check(key["grants"] ?? null, new SpareSteps()).problems.length === 0 &&
+      rights.check(key["rights"] ?? [], new SpareSteps()).problems.length === 0 &&
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string") &&
       (key["audited"] === undefined || key["audited"] === true);
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");

@@ -1,5 +1,5 @@
 import { keyIdOf } from "../../../shared/api-key.ts";
-import { ownerGrants } from "../../../shared/grants.ts";
+import { keyRights, ownerGrants } from "../../../shared/grants.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { readUntil } from "../../files/read-until.ts";
@@ -68,6 +68,6 @@ function assertKey(home: Home, text: string): string {
 
 function ownerOf(key: string): Owner {
   const actor = { kind: "key", id: "owner", name: "owner" } as const;
-  const caller: Caller = { keyId: "owner", name: "owner", owner: true, actor, grants: ownerGrants };
+  const caller: Caller = { keyId: "owner", name: "owner", owner: true, actor, grants: ownerGrants, rights: keyRights };
   return { id: keyIdOf(key) ?? "", hash: hashKey(key), caller };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ownerGrants } from "../../../shared/grants.ts";
+import { keyRights, ownerGrants } from "../../../shared/grants.ts";
 import { type ClientProof, clientText, type Handshake, sessionText } from "../../../shared/handshake.ts";
 import { sign } from "../../home/credentials.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -146,7 +146,15 @@ export class Sessions {
   #open(id: string, label: string, secret: Buffer): Session {
     const name = `owner (${label})`;
     const actor = { kind: "key", id: "owner", name } as const;
-    const caller: Caller = { keyId: id, name, owner: true, actor, grants: ownerGrants, kind: "session" };
+    const caller: Caller = {
+      keyId: id,
+      name,
+      owner: true,
+      actor,
+      grants: ownerGrants,
+      rights: keyRights,
+      kind: "session",
+    };
     const now = this.#clock.now();
     const session = { caller, secret, createdAt: now, usedAt: now, isUsed: false };
     this.#sessions.set(id, session);

@@ -74,12 +74,15 @@ export function configOperations(
       const readable = schemas ? readableFields(scopes, caller) : undefined;
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
       const { linked } = (waits ? await service.entry(caller, repo) : undefined) ?? {};
+      const layered = layers ? await service.readLayers(caller, repo) : undefined;
+      const masked = layered === undefined ? list.masked : [...new Set([...list.masked, ...layered.masked])];
       return {
         ...{ result: list.config, revision: list.revision, isShared: list.isShared },
-        ...(readable !== undefined && { schemas: schemasOf(list.config, readable) }),
+        ...(masked.length > 0 && { masked }),
+        ...(readable !== undefined && { schemas: schemasOf(list.config, readable, list.masked) }),
         ...(waits && { waits: await service.waiting(caller, repo) }),
         ...(linked !== undefined && { linked }),
-        ...(layers && { layers: await service.readLayers(caller, repo) }),
+        ...(layered && { layers: layered.layers }),
       };
     },
 

@@ -41,7 +41,8 @@ export function hookOperations(
               readValues: async () => {
                 // First, because it reads the file: a shell may have seen an edit before the daemon has heard of it.
                 const waiting = new Set(await service.waiting(caller, repository.id));
-                return { waiting, config: (await service.list(caller, { repo: repository.id })).config };
+                const { config, masked } = await service.list(caller, { repo: repository.id });
+                return { waiting, config, masked };
               },
             });
       return { result: hookLines({ ...answer, ...(worktree !== undefined && { worktree }) }, shell) };

@@ -1,9 +1,10 @@
-import { ownerGrants } from "../../../shared/grants.ts";
+import { keyRights, ownerGrants } from "../../../shared/grants.ts";
 import type { KeyEntry } from "../../../shared/protocol.ts";
 import { page } from "../config/pages.ts";
 import type { Authentication } from "../keys/authentication.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { StoredKey } from "../keys/keys.ts";
+import type { Proposals } from "../rights/proposals.ts";
 import type { Connections } from "../socket/connections.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
@@ -13,12 +14,13 @@ type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "
 export interface KeyOperationsOptions {
   readonly authentication: Authentication;
   readonly connections: Connections;
+  readonly proposals: Pick<Proposals, "dropKey">;
   onKeysChanged(): void;
 }
 
 /** `key/*`: any key may ask about itself; everything else needs the owner's key. */
 export function keyOperations(options: KeyOperationsOptions): KeyOperations {
-  const { authentication, connections, onKeysChanged } = options;
+  const { authentication, connections, proposals, onKeysChanged } = options;
   const { keys, sessions } = authentication;
   return {
     "key/self": (_args, { caller }) => ({ result: selfEntry(caller) }),
@@ -27,7 +29,9 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
       requireOwner(caller);
       const entries = [
         ...keys.list().map(listedKey),
-        ...sessions.list().map(session => ({ ...session, grants: ownerGrants, kind: "session" as const })),
+        ...sessions
+          .list()
+          .map(session => ({ ...session, grants: ownerGrants, rights: keyRights, kind: "session" as const })),
       ];
       const { result, ...rest } = page(
         entries.sort((one, other) => (one.id < other.id ? -1 : 1)),
@@ -37,9 +41,9 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
       return { ...rest, result: result.map(entry => ({ ...entry, connections: connections.countOf(entry.id) })) };
     },
 
-    "key/create": async ({ name, grants, expires, audited }, { caller }) => {
+    "key/create": async ({ name, grants, rights, expires, audited }, { caller }) => {
       requireOwner(caller);
-      const { stored, key } = await keys.create(name, grants, expires ?? undefined, audited ?? false);
+      const { stored, key } = await keys.create(name, grants, rights ?? [], expires ?? undefined, audited ?? false);
       onKeysChanged();
       return { result: { ...keyEntry(stored), key } };
     },
@@ -48,6 +52,7 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
       requireOwner(caller);
       if (!sessions.end(id)) {
         await keys.revoke(id);
+        proposals.dropKey(id);
         onKeysChanged();
       }
       // A session that ends itself must get its reply first.
@@ -67,6 +72,13 @@ function listedKey(key: StoredKey) {
   return { ...keyEntry(key), createdAt, ...(usedAt !== undefined && { usedAt }) };
 }
 
-function keyEntry({ id, name, grants, expires, audited }: KeyEntry): KeyEntry {
-  return { id, name, grants, ...(expires !== undefined && { expires }), ...(audited && { audited }) };
+function keyEntry({
+  id,
+  name,
+  grants,
+  rights = keyRights,
+  expires,
+  audited,
+}: Pick<StoredKey, "id" | "name" | "grants" | "rights" | "expires" | "audited">): KeyEntry {
+  return { id, name, grants, rights, ...(expires !== undefined && { expires }), ...(audited && { audited }) };
 }

@@ -10,6 +10,7 @@ import type { FolderMarks } from "../folders/folder-marks.ts";
 import { RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Worktrees } from "../folders/worktrees.ts";
 import type { DaemonServer } from "../http/server.ts";
+import type { Proposals } from "../rights/proposals.ts";
 import { RevisionBudget } from "../rights/revision-budget.ts";
 import type { RunState } from "../run-state.ts";
 import type { Operations, Outcome, RequestContext } from "../socket/dispatch.ts";
@@ -20,6 +21,7 @@ import { fileOperations } from "./file.ts";
 import { historyOperations } from "./history.ts";
 import { hookOperations } from "./hook.ts";
 import { type KeyOperationsOptions, keyOperations } from "./key.ts";
+import { proposalOperations } from "./proposal.ts";
 import { repositoryOperations } from "./repo.ts";
 import { scopeOperations } from "./scope.ts";
 import { sessionOperations } from "./session.ts";
@@ -39,6 +41,7 @@ interface RepositoryOperationsOptions {
 }
 
 interface AccessOperationsOptions extends KeyOperationsOptions {
+  readonly proposals: Proposals;
   readonly server: DaemonServer;
 }
 
@@ -48,7 +51,8 @@ export function createOperations(
   access: AccessOperationsOptions,
   daemon: DaemonOperationsOptions,
 ): Operations {
-  const changes = new ConfigChanges(store, scopes, new RevisionBudget(clock, store.retention));
+  const { proposals } = access;
+  const changes = new ConfigChanges(store, scopes, proposals, new RevisionBudget(clock, store.retention));
   const { marks, worktrees } = folders;
   const finder = new RepositoryFinder(marks.index, service, { store, worktrees });
   const all: Operations = {
@@ -61,6 +65,7 @@ export function createOperations(
     ...scopeOperations(scopes),
     ...draftOperations(drafts),
     ...trustOperations(store, scopes, yielding, worktrees),
+    ...proposalOperations(proposals, changes, store, scopes),
     ...sessionOperations(access.authentication.sessions, access.server),
     ...keyOperations(access),
     ...daemonOperations(daemon),

@@ -77,16 +77,17 @@ export function readableFields(
   return readable;
 }
 
-/** Those of the fields in a result. */
+/** Those of the fields in a result, and of further ones. */
 export function schemasOf(
   result: { readonly [scope: string]: { readonly [field: string]: unknown } },
   readable: ReadonlyMap<string, FieldSchema>,
+  more: readonly string[] = [],
 ): { readonly [field: string]: FieldSchema } {
   const paths = Object.entries(result).flatMap(([scope, fields]) =>
     Object.keys(fields).map(field => joinConfigPath(scope, field)),
   );
   return Object.fromEntries(
-    paths.flatMap(path => {
+    [...paths, ...more].flatMap(path => {
       const schema = readable.get(path);
       return schema === undefined ? [] : [[path, schema] as const];
     }),

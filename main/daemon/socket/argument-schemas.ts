@@ -1,4 +1,4 @@
-import { fieldPatternForm } from "../../../shared/grants.ts";
+import { fieldPatternForm, keyRights } from "../../../shared/grants.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { OperationArguments, OperationName } from "../../../shared/protocol.ts";
 import { optionalBoolean, typedChange, valueEdit } from "./change-schemas.ts";
@@ -85,6 +85,9 @@ const grant = {
 
 /** The schema of a key's grants. */
 export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
+
+/** The schema of a key's further rights. */
+export const rightsSchema = { type: "array", items: { enum: keyRights }, uniqueItems: true } as const;
 
 const draftName = {
   type: "object",
@@ -246,6 +249,13 @@ export const argumentSchemas = {
     properties: { scope: { type: "string" }, text: { type: "string" } },
     required: ["scope", "text"],
   },
+  "proposal/list": { type: "object", properties: { repo: optionalString } },
+  "proposal/accept": {
+    type: "object",
+    properties: { id: { type: "string" }, hash: { type: "string" } },
+    required: ["id", "hash"],
+  },
+  "proposal/remove": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
   "draft/list": { type: "object", properties: {} },
   "draft/set": {
     type: "object",
@@ -283,6 +293,7 @@ export const argumentSchemas = {
     properties: {
       name: { type: "string", minLength: 1, maxLength: 100 },
       grants: grantsSchema,
+      rights: { ...rightsSchema, type: ["array", "null"] },
       expires: optionalString,
       audited: { description: "whether each request of the key is in the audit file", type: "boolean", nullable: true },
     },

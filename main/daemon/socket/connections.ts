@@ -117,6 +117,14 @@ export class Connections {
     this.#sendToAll(caller => (caller.owner ? ["key", "changed", {}] : undefined));
   }
 
+  /** Tells the owner and the key that its proposals have changed. */
+  publishProposals(key: string): void {
+    this.#send(
+      ({ watchesEverything, caller }) => watchesEverything && (caller.owner || caller.keyId === key),
+      () => ["proposal", "changed", {}],
+    );
+  }
+
   publishDrafts(changed: DraftsChanged): void {
     this.#sendToAll(caller => (caller.owner ? ["draft", "changed", changed] : undefined));
   }
@@ -170,11 +178,11 @@ export class Connections {
 const rightsTexts = new WeakMap<Grants, string>();
 
 /** The same text for callers with the same rights. */
-function rightsOf({ grants, owner }: Caller): string {
+function rightsOf({ grants, rights, owner }: Caller): string {
   let text = rightsTexts.get(grants);
   if (text === undefined) {
     text = JSON.stringify(grants);
     rightsTexts.set(grants, text);
   }
-  return `${text} ${owner}`;
+  return `${text} ${rights.join()} ${owner}`;
 }

@@ -46,6 +46,7 @@ export interface Outcome<Result> {
   readonly schemas?: NonNullable<Reply["schemas"]>;
   readonly waits?: readonly string[];
   readonly linked?: NonNullable<Reply["linked"]>;
+  readonly masked?: readonly string[];
   readonly typed?: NonNullable<Reply["typed"]>;
   /** Equal results are the same immutable object, so that its JSON text can be cached. */
   readonly isShared?: boolean;

@@ -7,6 +7,7 @@ import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/
 import { type Clock, timeText } from "../../time/clock.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
+import { keptBefore } from "./kept-changes.ts";
 import {
   type ChangeRecord,
   type DamageRecord,
@@ -413,7 +414,10 @@ export class Journal {
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
     // The newest text record is repeated, because `open` reads only the newest segment.
     const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, revision }];
-    const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config } as const;
+    const before = head.segment === undefined ? [] : keptBefore(this.backward(revision));
+    const lastChanges = await Promise.resolve(before).catch(unknownIfDamaged);
+    const kept = lastChanges !== undefined && { lastChanges };
+    const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config, ...kept } as const;
     const { text, hash } = formatLines([checkpoint, ...textRecords, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(ignoreMissing);
@@ -510,4 +514,9 @@ export class Journal {
       await handle.close();
     }
   }
+}
+
+function unknownIfDamaged(error: unknown): undefined {
+  if (error instanceof JournalDamageError || error instanceof SegmentMissingError) return undefined;
+  throw error;
 }

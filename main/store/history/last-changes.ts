@@ -1,8 +1,8 @@
-import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { Turn } from "../../time/yielding.ts";
 import type { LastChange, RecordedChange } from "../types.ts";
-import { historyFrom, type RecordedDocument } from "./repository-history.ts";
+import { addLastChange, readLastChanges } from "./kept-changes.ts";
+import { allRecords, type RecordedDocument } from "./repository-history.ts";
 
 interface Index {
   /** By `<scope>.<field>`. */
@@ -13,11 +13,11 @@ interface Index {
   readonly read: Promise<void>;
 }
 
-/** The last change of a field, `<scope>.<field>`; undefined if the kept history has none. Throws RepoconfError 1110 if the history is damaged there. */
+/** The last change of a field, `<scope>.<field>`; undefined if none is known. Throws RepoconfError 1110 if the history is damaged there. */
 type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
- * The last change of each field: read from the history at the first request, updated with each later change, and dropped with the
+ * The last change of each field, also if the history no longer goes back that far: read from it at the first request, updated with each later change, and dropped with the
  * repository's values once it was not used for long. It contains no values, so there is nothing to forget.
  */
 export class LastChanges {
@@ -43,7 +43,7 @@ export class LastChanges {
       const change = changes.get(path);
       // Changes that are newer than the damage are still known.
       if (change === undefined && damage !== undefined) throw damage;
-      return change !== undefined && change.revision > repository.oldest ? change : undefined;
+      return change;
     };
   }
 
@@ -53,30 +53,16 @@ export class LastChanges {
     // After a gap, the index is read again at the next request.
     if (index === undefined || change.revision !== index.revision + 1 || change.source === "recovery") return;
     index.revision = change.revision;
-    addTo(index.changes, change, true);
+    addLastChange(index.changes, change, true);
   }
 }
 
 function begin(repository: RecordedDocument, turn: Turn): Index {
   const { revision } = repository.state;
+  // Changes noted meanwhile are newer, and stay.
   const changes = new Map<string, LastChange>();
   const readAll = async () => {
-    for await (const record of historyFrom(repository, revision, turn)) {
-      if (record.kind !== "change") continue;
-      // What it changed is not known.
-      if (record.source === "recovery") return;
-      // Changes noted meanwhile are newer.
-      addTo(changes, record, false);
-    }
+    await readLastChanges(allRecords(repository, turn), changes);
   };
   return { changes, revision, read: readAll() };
-}
-
-function addTo(known: Map<string, LastChange>, change: RecordedChange, isNewer: boolean): void {
-  const { revision, time, actor, source, reason } = change;
-  const last: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
-  for (const { scope, field } of change.changes) {
-    const path = joinConfigPath(scope, field);
-    if (isNewer || !known.has(path)) known.set(path, last);
-  }
 }

@@ -1,18 +1,19 @@
 import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
 import { differencesAt, editsBefore, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer } from "../../../shared/protocol.ts";
+import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { parsePosition } from "../log/commit-log.ts";
 import type { RecordedDifference } from "../types.ts";
-import { countedValues, type LayerValues } from "../values/counted-values.ts";
+import { countedValues, isMergedByName, type LayerValues } from "../values/counted-values.ts";
 import type { ChangeRecord, ForgetRecord, JournalRecord, Segment } from "./record.ts";
 import type { JournalDamageError } from "./segment.ts";
 
 /** The document of one layer, with its own history, which numbers its own revisions. */
 export interface LayerHistory {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly revision: number;
   /** The values of that revision. */
   readonly values: Config;
@@ -197,7 +198,18 @@ export function countedChange(
   const beneath = index === 0 ? {} : countedValues(after.slice(0, index), scopes).stored;
   const edits = changes.map(({ scope, field }) => ({ scope, field, value: configValue(beneath, scope, field) }));
   const counted = differencesAt([...changes, ...referring], was, is);
-  return { changes: counted, own: { changes, beneath: applyConfigEdits({}, edits) } };
+  // Whether a value that some keys may not see is the one of another layer would tell them what it is.
+  const isTold = ({ scope, field }: ConfigPath) => counted.some(one => one.scope === scope && one.field === field);
+  const isCovered = (path: ConfigPath) =>
+    !isMergedByName(path, scopes) &&
+    after.slice(index + 1).some(({ stored }) => configValue(stored, path.scope, path.field) !== undefined);
+  const same = changes.flatMap(({ scope, field, before: own, after: next }): StoredDifference[] => {
+    const value = configValue(is, scope, field);
+    const isSecret = needsReveal(scopes.field(scope, field)?.schema, own, next, value);
+    if (!isSecret || isTold({ scope, field }) || isCovered({ scope, field })) return [];
+    return [{ scope, field, ...(value !== undefined && { before: value, after: value }) }];
+  });
+  return { changes: [...counted, ...same], own: { changes, beneath: applyConfigEdits({}, edits) } };
 }
 
 /** Whether a revision of one layer came after one of another, which is listed later: by the log, or in another log by the clock. */

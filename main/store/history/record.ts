@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import { editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { FileStamp } from "../../files/durable-text-file.ts";
-import type { HistoryRecord, Position, RecordedChange, RecordedDifference } from "../types.ts";
+import type { HistoryRecord, LastChange, Position, RecordedChange, RecordedDifference } from "../types.ts";
 
 /*
  * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of the rest of the line, and so covers all
@@ -14,6 +15,8 @@ export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
   /** Identifies the repository among all that ever had this id. */
   readonly lineage?: string;
+  /** Changed fields whose value in the file did not change, only whether it is active: by a schema, by trust, or by another field. */
+  readonly unedited?: readonly ConfigPath[];
   /** Only of source `recovery`, which lists no changes: all values after it, and what the file lacks of them. */
   readonly recovered?: { readonly values: Config; readonly lacking: readonly StoredDifference[] };
 }
@@ -55,6 +58,16 @@ export interface CheckpointRecord {
   readonly revision: number;
   readonly time: string;
   readonly config: Config;
+  /** Absent in journals of earlier versions, and after damage. */
+  readonly lastChanges?: readonly KeptChange[];
+}
+
+/** The last change of some fields before a checkpoint. It stays known when the history no longer goes back that far. */
+export interface KeptChange extends Omit<LastChange, "paths"> {
+  /** `<scope>.<field>`. */
+  readonly fields: readonly string[];
+  /** With a reason: all fields of the change. */
+  readonly paths?: readonly string[];
 }
 
 /** Records after this one were damaged, and are cut off. They may have been revisions up to `assigned`. */

@@ -2,7 +2,7 @@ import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { editsBefore } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer } from "../../../shared/protocol.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
@@ -40,7 +40,7 @@ export interface RecordedDocument {
 
 /** One layer of a repository. */
 export interface RecordedLayer {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   /** As it numbers its own revisions. */
   readonly document: RecordedDocument;
   /** The values in the log that belong to its state. */
@@ -54,7 +54,7 @@ export interface RecordedRepository extends RecordedDocument {
 
 /** The values of a layer at a revision of its repository. */
 export interface PastLayer extends PastConfig {
-  readonly name: Layer;
+  readonly name: CountedLayer;
 }
 
 /** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
@@ -101,6 +101,13 @@ export async function revisionAt(
   // A revision older than the kept ones may also be after the position.
   if ((history.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
   return revision;
+}
+
+/** All records of the journal from the present revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
+export async function* allRecords(repository: RecordedDocument, turn: Turn): AsyncGenerator<JournalRecord> {
+  await repository.writeHistory();
+  const { history, state } = repository;
+  yield* withErrors(repository, history.backward(state.revision, turn));
 }
 
 /** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */

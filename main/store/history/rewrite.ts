@@ -111,8 +111,11 @@ async function redactedRecords(
     return false;
   });
   if (isForgotten) return undefined;
-  const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
+  const { revision, time, config, lastChanges }: Omit<CheckpointRecord, "kind"> = checkpoint ?? {
+    ...{ revision: 0, time: timeText(clock), config: current },
+  };
   // If nothing changed the field since the checkpoint, its value there is the present one, which stays.
   const kept = isChangedLater ? without(config) : config;
-  return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
+  const last = lastChanges !== undefined && { lastChanges };
+  return [{ kind: "checkpoint", revision, time, config: kept, ...last }, ...newestFirst.reverse()];
 }

@@ -4,7 +4,12 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import type { Layer } from "../../../shared/protocol.ts";
-import { isRepositoryId, localDocumentOf, repositoryOfDocument } from "../../../shared/repository-id.ts";
+import {
+  documentsAbove,
+  isRepositoryId,
+  localDocumentOf,
+  repositoryOfDocument,
+} from "../../../shared/repository-id.ts";
 import { ignoreMissing } from "../../files/file-system.ts";
 import type { StoreContext } from "../context.ts";
 import { listRepositoryFiles } from "../hand-edits/repository-folder.ts";
@@ -17,6 +22,7 @@ import type { AboveRepository, Repository } from "../repository/repository.ts";
 import type { IndexData, IndexedRepository } from "../state/repository-index.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { Actor } from "../types.ts";
+import type { LinkedRepositories } from "./linked-repositories.ts";
 
 type DocumentAbove = Above<Repository>;
 
@@ -24,6 +30,8 @@ type DocumentAbove = Above<Repository>;
 export const noneAbove: AboveRepository = {
   documents: () => none,
   make: () => Promise.reject(new Error("a layer has no layers")),
+  standing: () => [],
+  load: () => Promise.resolve(),
 };
 const none: readonly DocumentAbove[] = [];
 
@@ -32,6 +40,7 @@ interface LayersOptions {
   /** The documents of layers, by their own ids. */
   readonly documents: Repositories<Repository>;
   readonly journals: Journals;
+  readonly linked: LinkedRepositories;
 }
 
 /**
@@ -61,25 +70,39 @@ export class Layers {
 
   /** The documents above a repository's own one, the lowest first. */
   of(repo: string): AboveRepository {
-    return { documents: () => this.#documentsAbove(repo), make: (layer, actor) => this.#make(repo, layer, actor) };
+    const { linked, repositories } = this.#options;
+    return {
+      documents: () => this.#documentsAbove(repo),
+      make: (layer, actor) => this.#make(repo, layer, actor),
+      standing: () => linked.of(repo),
+      load: one => repositories.load(one),
+    };
   }
 
-  /** The repositories that stand on a document. */
+  /** The repositories that stand on a document: the one that it belongs to, and its linked worktrees. */
   *standingOn(id: string): Generator<Repository> {
-    const repository = this.#options.repositories.get(repositoryOfDocument(id));
-    if (repository !== undefined) yield repository;
+    const { linked, repositories } = this.#options;
+    const repo = repositoryOfDocument(id);
+    for (const one of [repo, ...linked.of(repo)]) {
+      const repository = repositories.get(one);
+      if (repository !== undefined) yield repository;
+    }
   }
 
   #documentsAbove(repo: string): readonly DocumentAbove[] {
-    const { documents } = this.#options;
-    const id = localDocumentOf(repo);
-    if (!documents.has(id)) return none;
-    const document = documents.opened(id) ?? documents.get(id);
+    const { documents, repositories } = this.#options;
+    const own = localDocumentOf(repo);
+    const found: DocumentAbove[] = [];
+    for (const id of documentsAbove(repo, repositories.baseOf(repo))) {
+      const document = documents.has(id) ? (documents.opened(id) ?? documents.get(id)) : undefined;
+      if (document !== undefined) found.push({ name: id === own ? "local" : "base", document });
+    }
+    if (found.length === 0) return none;
     const known = this.#above.get(repo);
-    if (document === undefined || known?.[0]?.document === document) return known ?? none;
-    const above: readonly DocumentAbove[] = [{ name: "local", document }];
-    this.#above.set(repo, above);
-    return above;
+    const isSame = found.every(({ document }, index) => known?.[index]?.document === document);
+    if (known !== undefined && known.length === found.length && isSame) return known;
+    this.#above.set(repo, found);
+    return found;
   }
 
   /**
@@ -96,9 +119,9 @@ export class Layers {
   }
 
   /** Leaves only the index entries of the documents above a repository that is at rest. */
-  evict({ id, above }: Repository): void {
+  evict({ id, ownAbove }: Repository): void {
     this.#above.delete(id);
-    for (const { document } of above) this.#options.documents.evict(document);
+    for (const { document } of ownAbove) this.#options.documents.evict(document);
   }
 
   /** The files of a document of a layer, and how it is opened. */
@@ -134,6 +157,7 @@ export class Layers {
     for (const repo of repos) {
       const id = localDocumentOf(repo);
       const repository = isRepositoryId(repo) ? repositories.get(repo) : undefined;
+      await repository?.loadStanding();
       const adopt = async () => {
         if (!documents.has(id) && repositories.has(repo)) await this.#open(id, {});
       };
@@ -156,7 +180,8 @@ export class Layers {
   async drop(repo: string): Promise<void> {
     const above = this.#documentsAbove(repo);
     this.#above.delete(repo);
-    for (const { document } of above) {
+    for (const { name, document } of above) {
+      if (name === "base") continue;
       await document.mirror.files.values.dropReplaced();
       this.#options.documents.drop(document);
       await this.moveLeft(repo);
@@ -183,7 +208,9 @@ export function watchedLayers(repositories: Repositories<Repository>, documents:
       const document = documents.get(localDocumentOf(id));
       const refresh = async () => {
         // What an edit by hand changes of what counts depends on the layers below.
-        await repositories.get(id)?.load();
+        const repository = repositories.get(id);
+        await repository?.load();
+        await repository?.loadStanding();
         await document?.refresh();
       };
       return document && { ...watchedState(document), refresh };

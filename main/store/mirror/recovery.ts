@@ -14,7 +14,7 @@ import { valueByAnyName, withNewNames } from "../values/renamed-fields.ts";
 import { keepSets } from "./merge-edit.ts";
 import type { Mirror } from "./mirror.ts";
 import { earlierText, readableRecords, recentTexts } from "./recorded-texts.ts";
-import { changeKey, replay } from "./replay.ts";
+import { replay } from "./replay.ts";
 import type { PendingChange, StartingPoint } from "./starting-point.ts";
 
 export interface RecoveryOptions {
@@ -84,18 +84,20 @@ export async function startingPoint(
   const isByHand = (record: ChangeRecord) => !isKnown && isFromFile(record);
   const lackingAfter = async (after: number) =>
     after < newest
-      ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
-      : [];
-  const stateBefore = (lacking: readonly Lacking[]) => applyConfigEdits(recorded, lacking.map(valueBefore));
+      ? await changesSince(journal, records, { after, isByHand }, recorded)
+      : { lacking: [], unedited: [] };
+  const stateBefore = ({ lacking, unedited }: ChangesSince) =>
+    applyConfigEdits(recorded, [...unedited, ...lacking.map(valueBefore)]);
   // In the home, an edit by hand may be based on any text that the file had shortly before its newest write.
   const recent = isKnown || isInTree ? undefined : await recentTexts(journal);
   const fileRevision = earlier?.fileRevision ?? recent?.since ?? newestFileRevision;
-  const lacking = await lackingAfter(fileRevision);
-  const onDiskThen = applyConfigEdits(
-    recorded,
-    lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
-  );
-  const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, unrecorded) };
+  const since = await lackingAfter(fileRevision);
+  const { lacking, unedited } = since;
+  const onDiskThen = applyConfigEdits(recorded, [
+    ...unedited,
+    ...lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
+  ]);
+  const before = { onDisk: onDiskThen, target: applyConfigEdits(recorded, [...unedited, ...unrecorded]) };
   const hasReplaced = files.values.replacedPath !== undefined && text !== undefined;
   const replaced = hasReplaced ? stateBefore(await lackingAfter(text.replacedRevision)) : undefined;
   const isCopy = earlier !== undefined;
@@ -128,7 +130,7 @@ export async function startingPoint(
   if (!isKnown && text !== undefined && text.fileRevision > fileRevision)
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
-  if (!isKnown && log.shared !== undefined) possible.push(stateBefore(lacking));
+  if (!isKnown && log.shared !== undefined) possible.push(stateBefore(since));
   // The values of recent texts, and those of commits that the history lacks: it may also lack that the file had got them.
   const writtenChanges = [...(recent?.records ?? []), ...(isKnown ? [] : records)].flatMap(({ changes }) => changes);
   const values = Map.groupBy(writtenChanges, keyOf);
@@ -160,31 +162,35 @@ function valueBefore({ scope, field, before }: Lacking) {
   return { scope, field, value: before };
 }
 
+interface ChangesSince {
+  readonly lacking: readonly Lacking[];
+  /** The values that fields had in the file before they became inactive without an edit of it: the file keeps them. */
+  readonly unedited: readonly ConfigEdit[];
+}
+
 /** The fields that changed after a revision, with their values at that revision and now, as far as known. */
 async function changesSince(
   journal: Journal,
   tail: readonly ChangeRecord[],
-  {
-    after,
-    byRules,
-    isByHand,
-  }: { readonly after: number; readonly byRules: ReadonlySet<string>; isByHand(record: ChangeRecord): boolean },
+  { after, isByHand }: { readonly after: number; isByHand(record: ChangeRecord): boolean },
   recorded: Config,
-): Promise<Lacking[]> {
+): Promise<ChangesSince> {
   const changed = new Map<string, Lacking>();
-  /** The values of fields before schemas or trust changed them: the file is to keep these. */
-  const ruledOut = new Map<string, JsonValue | undefined>();
+  const kept = new Map<string, ConfigEdit>();
   const add = (record: ChangeRecord) => {
-    const { changes, revision, recovered } = record;
+    const { changes, recovered, unedited = [] } = record;
+    const isUnedited = new Set(unedited.map(({ scope, field }) => joinConfigPath(scope, field)));
     for (const path of (recovered?.lacking ?? changes).toReversed()) {
       const { scope, field, before, after: value } = path;
       const key = joinConfigPath(scope, field);
       const known = changed.get(key);
-      if (known === undefined && byRules.has(changeKey(revision)(path))) {
-        ruledOut.set(key, before);
+      if (isUnedited.has(key)) {
+        if (known === undefined) kept.set(key, { scope, field, value: before });
+        else changed.set(key, { ...known, before });
         continue;
       }
-      const present = ruledOut.has(key) ? ruledOut.get(key) : configValue(recorded, scope, field);
+      const keptEdit = kept.get(key);
+      const present = keptEdit === undefined ? configValue(recorded, scope, field) : keptEdit.value;
       const byHand = known?.byHand ?? (isByHand(record) ? { value } : undefined);
       const newest = known === undefined ? present : known.value;
       const by = known?.by ?? record;
@@ -197,7 +203,9 @@ async function changesSince(
     if (record.kind === "change") add(record);
   }
   // In the order of the changes, so that new fields are written to the file in the same order as without a crash.
-  return [...changed.values()].toReversed();
+  // One that is still active may have been edited by its old name.
+  const isGone = ({ scope, field }: ConfigEdit) => configValue(recorded, scope, field) === undefined;
+  return { lacking: [...changed.values()].toReversed(), unedited: [...kept.values()].filter(isGone) };
 }
 
 /**

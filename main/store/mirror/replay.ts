@@ -1,6 +1,5 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
-import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { applyCommit } from "../apply-commit.ts";
 import { type ChangeRecord, type JournalHead, recordedBy } from "../history/record.ts";
 import { type Commit, type CommitLog, type Committed, positionOf } from "../log/commit-log.ts";
@@ -29,8 +28,6 @@ export interface Replayed {
   /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
   readonly unrecorded: readonly ConfigEdit[];
   readonly unrecordedSince: readonly ConfigEdit[];
-  /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
-  readonly byRules: ReadonlySet<string>;
   /** Revisions between the journal's end and the newest one are lost. */
   readonly isGap: boolean;
   /** How many revisions precede the first one of a journal that is still empty. */
@@ -57,15 +54,12 @@ export function replay(
   let lineage = head?.segment === undefined ? undefined : head.lineage;
   let isGap = false;
   let beginsBehind = 0;
-  const byRules = new Set<string>();
   for (const { number, entry } of unmirrored) {
     const document = entry.documents.find(one => one.repo === repo);
     if (document === undefined || number <= recordedThrough) continue;
     if (document.begins && document.revision > newest) lineage = document.lineage;
     else if (lineage !== undefined && document.lineage !== lineage) continue;
     lineage ??= document.lineage;
-    const edited = new Set(document.edits.map(changeKey(document.revision)));
-    for (const key of activeEditsOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
     // Earlier commits were made by another machine, or are no longer kept.
     if (document.begins && head?.segment === undefined && tail.length === 0) {
       newest = Math.max(newest, document.revision - 1);
@@ -97,7 +91,7 @@ export function replay(
       for (const one of both) one.commit(document.edits, activeEditsOf(document));
     }
   }
-  const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
+  const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list };
   return { tail, records, valid: state?.valid, newest, lineage: lineage ?? "", ...edits, isGap, beginsBehind };
 }
 
@@ -106,9 +100,4 @@ function withLacking(record: ChangeRecord, before: Config): ChangeRecord {
   const { recovered } = record;
   if (recovered === undefined) return record;
   return { ...record, recovered: { ...recovered, lacking: diffConfigs(before, recovered.values) } };
-}
-
-/** A change of a field at a revision. */
-export function changeKey(revision: number): (path: ConfigPath) => string {
-  return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
 }

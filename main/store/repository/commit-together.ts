@@ -1,5 +1,5 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer, Layer } from "../../../shared/protocol.ts";
 import { type Commit, type CommitLog, ConflictError } from "../log/commit-log.ts";
 import type { WaitingChange } from "../state/decide-batch.ts";
 import { appendPrepared, type PreparedChanges } from "../state/prepared-changes.ts";
@@ -24,6 +24,7 @@ interface LayeredRepository extends LayerDocument {
   readonly above: readonly DocumentAbove<LayerDocument>[];
   readonly mirror: { dropPrepared(): Promise<void> };
   makeLayer(layer: Layer, actor: Actor): Promise<void>;
+  loadStanding(): Promise<void>;
   conflictApplied(conflict: ConflictError): Promise<void>;
 }
 
@@ -39,6 +40,7 @@ export async function changeTogether<Answer>(
 ): Promise<Map<string, Applied<Answer>>> {
   // Always in the same order, so that two such changes cannot deadlock.
   const repositories = [...new Set(ids)].sort().map(id => all.require(id));
+  for (const repository of repositories) await repository.loadStanding();
   const answers = await holding(repositories, async () => {
     try {
       return await changeHeld(repositories, log, request);
@@ -73,9 +75,10 @@ export async function settleWith({ settle }: WaitingChange, applied: Promise<App
   );
 }
 
-/** As `MirrorWriter.flush`, of all layers. */
+/** As `MirrorWriter.flush`, of all layers that the repository can change. */
 export async function flushLayers({ writer, above }: LayeredRepository): Promise<Mirrored> {
-  const flushed = await Promise.all([writer, ...above.map(({ document }) => document.writer)].map(one => one.flush()));
+  const own = above.filter(({ name }) => name !== "base").map(({ document }) => document.writer);
+  const flushed = await Promise.all([writer, ...own].map(one => one.flush()));
   return flushed.find(one => one !== true) ?? true;
 }
 
@@ -103,23 +106,29 @@ async function changeHeld<Answer>(
   for (;;) {
     const layers = new Map(repositories.flatMap(({ above }) => above.map(({ document }) => [document.id, document])));
     const inOrder = [...layers.keys()].sort().flatMap(id => layers.get(id) ?? []);
-    const outcome = await holding(inOrder, () => decideAndCommit(repositories, log, request));
+    const isHeld = () => repositories.every(({ above }) => above.every(({ document }) => layers.has(document.id)));
+    const outcome = await holding(inOrder, () => decideAndCommit(repositories, log, request, isHeld));
     if (outcome instanceof Map) return outcome;
     for (const repository of outcome) await repository.makeLayer("local", request.actor);
   }
 }
 
-/** Returns the repositories that need a local layer, if any of them does: then nothing is changed. */
+/**
+ * Returns the repositories that need a local layer, if any of them does, or none of them if the base of a worktree got one meanwhile: then
+ * nothing is changed.
+ */
 async function decideAndCommit<Answer>(
   repositories: readonly LayeredRepository[],
   log: CommitLog,
   request: ChangeRequest<Answer>,
+  isHeld: () => boolean,
 ): Promise<Map<string, Applied<Answer>> | readonly LayeredRepository[]> {
   const decided: (DecidedLayers<Answer> & { readonly repository: LayeredRepository })[] = [];
   for (const repository of repositories) decided.push({ repository, ...(await decideLayers(repository, request)) });
   const isRefused = decided.some(one => one.isRefused);
   const lacking = decided.filter(({ missing }) => missing !== undefined).map(({ repository }) => repository);
   if (lacking.length > 0 && !isRefused) return lacking;
+  if (!isHeld()) return [];
   const documents = decided.flatMap(one => one.documents);
   const changes = documents.map(({ prepared }) => prepared);
   const [first, ...others] = changes.flatMap(({ commits }) => commits);
@@ -133,7 +142,7 @@ async function decideAndCommit<Answer>(
     } catch (error) {
       if (error instanceof ConflictError) {
         await Promise.race(repositories.map(repository => repository.conflictApplied(error)));
-        return decideAndCommit(repositories, log, request);
+        return decideAndCommit(repositories, log, request, isHeld);
       }
       throw storageFailure(decided[0]?.repository.id ?? "", error);
     }
@@ -151,14 +160,15 @@ async function decideLayers<Answer>(
     const layers = [{ name: "shared" as const, document: repository }, ...repository.above];
     for (const { document } of layers) await document.reader.bringUpToDate();
     const states = layers.map(({ document }) => document.own);
-    const { edits, answer } = request.decide(repository.state);
-    const byLayer = Map.groupBy<Layer, LayerEdit>(edits ?? [], ({ layer = "shared" }) => layer);
+    const { edits, recorded = [], answer } = request.decide(repository.state);
+    const byLayer = Map.groupBy<CountedLayer, LayerEdit>(edits ?? [], ({ layer = "shared" }) => layer);
     const documents: { readonly document: LayerDocument; readonly prepared: PreparedChanges }[] = [];
     for (const { name, document } of layers) {
       const own = byLayer.get(name);
       // Without another layer, the shared one also tells that it cannot be changed.
       if (own === undefined && layers.length > 1) continue;
-      documents.push({ document, prepared: await prepareEdits(repository.id, document, request, own ?? []) });
+      const ofLayer = { edits: own ?? [], recorded: recorded.filter(({ layer = "shared" }) => layer === name) };
+      documents.push({ document, prepared: await prepareEdits(repository.id, document, request, ofLayer) });
     }
     const isMissing = [...byLayer].some(([name, own]) => isNew(own) && !layers.some(layer => layer.name === name));
     if (layers.every(({ document }, index) => document.own === states[index]))
@@ -174,10 +184,10 @@ async function prepareEdits(
   repo: string,
   document: LayerDocument,
   request: ChangeRequest<unknown>,
-  edits: readonly LayerEdit[],
+  { edits, recorded }: { readonly edits: readonly LayerEdit[]; readonly recorded: readonly LayerEdit[] },
 ): Promise<PreparedChanges> {
   const ofLayer = edits.map(({ scope, field, value }) => ({ scope, field, value }));
-  const own = { ...request, decide: () => ({ edits: ofLayer, answer: undefined }) };
+  const own = { ...request, decide: () => ({ edits: ofLayer, recorded, answer: undefined }) };
   try {
     const prepared = await document.changes.prepare([{ request: own, settle: () => {} }]);
     for (const { error } of prepared.decided) if (error !== undefined) throw error;

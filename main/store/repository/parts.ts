@@ -1,6 +1,6 @@
 import type { Config } from "../../../shared/config.ts";
 import type { RepoconfError } from "../../../shared/errors.ts";
-import type { Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer } from "../../../shared/protocol.ts";
 import type { ConflictError } from "../log/commit-log.ts";
 import type { Mirrored } from "../types.ts";
 
@@ -37,6 +37,6 @@ export interface FileWriter {
 
 /** A document above a repository's own, with values that count before it. */
 export interface DocumentAbove<Document> {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly document: Document;
 }

@@ -1,5 +1,5 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import { localDocumentOf } from "../../../shared/repository-id.ts";
+import { documentsAbove } from "../../../shared/repository-id.ts";
 import type { StoreContext } from "../context.ts";
 import { revisionOf } from "../history/layered-history.ts";
 import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
@@ -11,6 +11,8 @@ import type { Actor, Position, RepositoryState, RepositorySummary } from "../typ
 export interface OpenRepository {
   readonly id: string;
   readonly state: RepositoryState;
+  /** Of its own document alone. */
+  readonly own: RepositoryState;
   readonly summary: RepositorySummary;
   readonly indexEntry: IndexedRepository;
   readonly loaded: boolean;
@@ -165,9 +167,19 @@ export class Repositories<Repository extends OpenRepository> {
   revision(id: string): number {
     const own = this.brief(id)?.revision ?? 0;
     const layers = this.#options.layers?.();
-    const local = localDocumentOf(id);
     // An open one tells the revision of all its layers.
-    return this.opened(id) === undefined && layers?.has(local) ? revisionOf([own, layers.revision(local)]) : own;
+    if (layers === undefined || this.opened(id) !== undefined) return own;
+    return revisionOf([own, ...this.#indexedAbove(id).map(document => layers.revision(document))]);
+  }
+
+  /** The id of the repository that it is a linked worktree of. */
+  baseOf(id: string): string | undefined {
+    return (this.opened(id)?.own ?? this.#known.get(id))?.base;
+  }
+
+  #indexedAbove(id: string): readonly string[] {
+    const layers = this.#options.layers?.();
+    return layers === undefined ? [] : documentsAbove(id, this.baseOf(id)).filter(document => layers.has(document));
   }
 
   /** All that are open. */
@@ -190,7 +202,7 @@ export class Repositories<Repository extends OpenRepository> {
     const opened = this.opened(id);
     if (opened !== undefined) return opened.state.position;
     // A layer's may be later.
-    return this.#options.layers?.().has(localDocumentOf(id)) ? undefined : this.#known.get(id)?.position;
+    return this.#indexedAbove(id).length > 0 ? undefined : this.#known.get(id)?.position;
   }
 
   /** A summary, without opening the repository. */

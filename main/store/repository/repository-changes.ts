@@ -10,7 +10,8 @@ import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
 import type { ChangeRequest } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
-import type { TrustedValue } from "../values/trusted-values.ts";
+import { plainAmong } from "../values/trusted-values.ts";
+import type { HashedValue } from "../values/value-hashes.ts";
 import { type FileReader, type FileWriter, foreignEditTime } from "./parts.ts";
 
 /** Decides requested changes on the newest state and appends the result to the log. */
@@ -85,7 +86,17 @@ export class RepositoryChanges {
     const made = decided.flatMap(({ proposed }) => proposed ?? []);
     const edits = made.flatMap(({ applied }) => applied.edits);
     const commands = this.#context.commandsAmong(edits);
-    let trusted: readonly TrustedValue[] = [];
+    // A restore by somebody with the right to set commands gives no trust, but one by another key takes it.
+    const isOf = ({ trusts = true, source }: ChangeRequest<unknown>, isTrusted: boolean) =>
+      trusts === isTrusted && !(isTrusted && source === "restore");
+    const plainOf = (isTrusted: boolean) =>
+      plainAmong(
+        decided.flatMap(({ waiting, proposed }) =>
+          isOf(waiting.request, isTrusted) ? (proposed?.applied.edits ?? []) : [],
+        ),
+        store.scopes,
+      );
+    let trusted: readonly HashedValue[] = [];
     return {
       decided,
       edits,
@@ -93,9 +104,12 @@ export class RepositoryChanges {
       after,
       commits: made.map(({ entry }) => entry),
       trust: async () => {
-        trusted = await store.trust.addDurably(trustedAs, commands).catch(error => {
+        try {
+          await store.trust.addPlain(trustedAs, plainOf(false));
+          trusted = await store.trust.addDurably(trustedAs, commands);
+        } catch (error) {
           throw storageFailure(id, error);
-        });
+        }
       },
       distrust: () => store.trust.remove(trustedAs, trusted),
       commit: (first, isPart = false) => {
@@ -106,6 +120,7 @@ export class RepositoryChanges {
         // The text is unchanged so far; the places are updated when it is rewritten.
         const health = placedAs(decided.at(-1)?.after.health ?? [], this.#context.current.health);
         this.#context.commit(commits, health, { isPart });
+        store.trust.removePlain(trustedAs, plainOf(true));
       },
     };
   }

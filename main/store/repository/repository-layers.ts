@@ -2,7 +2,7 @@ import { applyConfigEdits, type Config, configValue } from "../../../shared/conf
 import { editsBefore } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { ExplainedLayer, Explanation, Layer } from "../../../shared/protocol.ts";
+import type { CountedLayer, ExplainedLayer, Explanation } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { StoreContext } from "../context.ts";
 import { countedChange, LayeredHistory, type LayerHistory, revisionOf } from "../history/layered-history.ts";
@@ -117,7 +117,7 @@ interface ExplainedDocument {
 
 /**
  * Where the value of a field that counts comes from, and the values of all layers, the one that counts first. `inside`: the place in the
- * value whose position in the file is told; undefined: none is.
+ * value whose position in the file is told; undefined: none is. `base`: the name of the repository that it is a worktree of.
  */
 export async function explainLayers(
   repository: ExplainedDocument & {
@@ -127,23 +127,26 @@ export async function explainLayers(
   path: ConfigPath,
   inside: string | undefined,
   scopes: Scopes,
-): Promise<Pick<Explanation, "origin" | "layer" | "layers" | "file" | "line" | "column">> {
+  base: string | undefined,
+): Promise<Pick<Explanation, "origin" | "layer" | "of" | "layers" | "file" | "line" | "column">> {
   const { state, above } = repository;
   const layers = layersOf(state);
-  const documentOf = (layer: Layer | undefined) => above.find(({ name }) => name === layer)?.document ?? repository;
-  const sourceIn = (layer: Layer | undefined) =>
+  const documentOf = (layer: CountedLayer | undefined) =>
+    above.find(({ name }) => name === layer)?.document ?? repository;
+  const sourceIn = (layer: CountedLayer | undefined) =>
     inside === undefined ? undefined : documentOf(layer).source(path, inside);
+  const nameOf = (layer: CountedLayer | undefined) => (layer === "base" && base !== undefined ? { of: base } : {});
   const counting = countingLayer(layers, path, scopes);
   const explained: ExplainedLayer[] = [];
   for (const { name: layer, stored } of layers.toReversed()) {
     const value = configValue(stored, path.scope, path.field);
-    if (value !== undefined) explained.push({ layer, value, ...(await sourceIn(layer)) });
+    if (value !== undefined) explained.push({ layer, ...nameOf(layer), value, ...(await sourceIn(layer)) });
   }
   const isLastGood = !documentOf(counting).isFromFile(path.scope, path.field);
   return {
     origin: counting === undefined ? "default" : isLastGood ? "lastGood" : "stored",
     ...(await sourceIn(counting)),
-    ...(counting === "local" && { layer: counting }),
+    ...(counting !== undefined && counting !== "shared" && { layer: counting, ...nameOf(counting) }),
     ...(layers.length > 1 && { layers: explained }),
   };
 }

@@ -52,6 +52,9 @@ export interface AboveRepository {
   /** The same array as long as nothing changes. */
   documents(): readonly DocumentAbove<Repository>[];
   make(layer: Layer, actor: Actor): Promise<void>;
+  /** The linked worktrees in which its local values count. */
+  standing(): readonly string[];
+  load(repo: string): Promise<unknown>;
 }
 
 /**
@@ -126,6 +129,17 @@ export class Repository {
   /** The documents with values that count before these, the lowest first. */
   get above(): readonly DocumentAbove<Repository>[] {
     return this.#above.documents();
+  }
+
+  /** `above`, without what belongs to the repository that this one is a worktree of. */
+  get ownAbove(): readonly DocumentAbove<Repository>[] {
+    return this.above.filter(({ name }) => name !== "base");
+  }
+
+  /** Loads the repositories that a change of a layer also changes, so that they tell it. Call it outside of all queues. */
+  async loadStanding(): Promise<void> {
+    // One that cannot be read tells nothing.
+    for (const repo of this.#above.standing()) await this.#above.load(repo).catch(() => {});
   }
 
   /** Makes the document of a layer that has none. Call it inside `exclusive`. Throws RepoconfError 1101 or 1108. */
@@ -326,6 +340,7 @@ export class Repository {
    * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
    */
   async change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
+    if (this.#above.standing().length > 0) await this.loadStanding();
     const applied = await this.#queue.change(request);
     return request.flush ? { ...applied, mirrored: await flushLayers(this) } : applied;
   }
@@ -344,7 +359,7 @@ export class Repository {
   /** See `previewScope`, of the present values. */
   async previewScope(scopes: Scopes, name: string): Promise<readonly PreviewedValue[]> {
     await this.refresh();
-    const above = await Promise.all(this.above.map(({ document }) => document.previewScope(scopes, name)));
+    const above = await Promise.all(this.ownAbove.map(({ document }) => document.previewScope(scopes, name)));
     const own = await previewScope(this.#context, scopes, name);
     // A layer has no defaults.
     return [...own, ...above.flat().filter(({ stored }) => stored)];

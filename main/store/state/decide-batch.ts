@@ -54,16 +54,19 @@ export function* decidingBatch(
   const decided: Decided[] = [];
   for (const waiting of batch) {
     try {
-      const { edits, answer } = waiting.request.decide(state);
+      const { edits, recorded = [], answer } = waiting.request.decide(state);
       const written = writingNewNames(edits ?? [], committed.target, rules.scopes);
       const [config, active] = [committed.target, state];
-      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit));
+      const isRecorded = ({ scope, field }: ConfigPath) =>
+        recorded.some(path => path.scope === scope && path.field === field);
+      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit) || isRecorded(edit));
       const decision = { waiting, answer, refused: edits === undefined, hasEdits: (edits?.length ?? 0) > 0 };
       if (needed.length === 0) {
         decided.push({ ...decision, after: state });
         continue;
       }
-      const proposed = yield* proposing(needed, state, committed, entryOf(waiting.request), rules);
+      const entry = entryOf(waiting.request);
+      const proposed = yield* proposing(needed, state, committed, { entry, rules, isRecorded });
       committed = proposed.applied.state;
       state = proposed.state;
       decided.push({ ...decision, after: state, proposed });
@@ -79,13 +82,13 @@ function* proposing(
   edits: readonly ConfigEdit[],
   before: RepositoryState,
   committed: CommittedState,
-  entry: CommitHead,
-  rules: Rules,
+  { entry, rules, isRecorded }: { entry: CommitHead; rules: Rules; isRecorded(path: ConfigPath): boolean },
 ): Generator<void, Proposed & { readonly state: RepositoryState }> {
   const began = performance.now();
   const target = applyConfigEdits(committed.target, edits);
   if (performance.now() - began > longCopy) yield;
-  const { health, changes } = yield* checkingOutcome(edits, target, before, committed, rules);
+  const { health, changes: differences } = yield* checkingOutcome(edits, target, before, committed, rules);
+  const changes = [...differences, ...unchangedAt(edits.filter(isRecorded), before, differences)];
   const isRevision = before.stored === undefined || changes.length > 0;
   const revision = isRevision ? before.revision + 1 : before.revision;
   const document = documentCommit({ repo: before.id, lineage: committed.lineage, revision }, edits, changes);
@@ -113,6 +116,20 @@ function* checkingOutcome(
   const checks = { isChecked, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(target, before.stored, rules, checks);
   return { health, changes: yield* diffingConfigs(before.stored ?? {}, stored) };
+}
+
+/** Fields that keep their value in a revision that lists them all the same. */
+function unchangedAt(
+  edits: readonly ConfigEdit[],
+  { stored = {} }: RepositoryState,
+  differences: readonly StoredDifference[],
+): StoredDifference[] {
+  return edits.flatMap(({ scope, field, value }) => {
+    const before = configValue(stored, scope, field);
+    const isUnchanged = before !== undefined && value !== undefined && sameJson(before, value);
+    const isListed = differences.some(one => one.scope === scope && one.field === field);
+    return isUnchanged && !isListed ? [{ scope, field, before, after: before }] : [];
+  });
 }
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {

@@ -21,7 +21,8 @@ import {
   type Rules,
   trustedByNewRules,
 } from "../values/interpret.ts";
-import { commandsAmong, type TrustedValue } from "../values/trusted-values.ts";
+import { commandsAmong } from "../values/trusted-values.ts";
+import type { HashedValue } from "../values/value-hashes.ts";
 import type { IndexedRepository } from "./repository-index.ts";
 
 /** What is known of a repository before its files are read. */
@@ -145,7 +146,7 @@ export class RepositoryContext {
     const { trust } = this.store;
     const { trustedAs } = this;
     const isTrusted = (path: ConfigPath, value: JsonValue) =>
-      !this.#isOfWorkTree || trust.has(trustedAs, scopes, path, value);
+      this.#isOfWorkTree ? trust.has(trustedAs, scopes, path, value) : trust.hasInHome(trustedAs, scopes, path, value);
     return { scopes, isTrusted, ...(this.given.isLayer && { isLayer: true }) };
   }
 
@@ -155,14 +156,17 @@ export class RepositoryContext {
     return (this.files.content.metadata ?? this.current).base ?? this.id;
   }
 
-  /** Whether git may change the values. A file of the home is the person's own. */
+  /** Whether git may change the values. A file of the home is the person's own, except for what keys set there. */
   get #isOfWorkTree(): boolean {
     return this.files.tree !== undefined;
   }
 
-  /** The commands among values that are set by somebody with the right to; none in a file of the home, which is the person's own. */
-  commandsAmong(edits: readonly ConfigEdit[]): readonly TrustedValue[] {
-    return this.#isOfWorkTree ? commandsAmong(edits, this.store.scopes) : [];
+  /** The commands among values that are set by somebody with the right to, and that would need trust. */
+  commandsAmong(edits: readonly ConfigEdit[]): readonly HashedValue[] {
+    const { trust, scopes } = this.store;
+    const needTrust = ({ value, ...path }: ConfigEdit) =>
+      this.#isOfWorkTree || (value !== undefined && trust.isPlain(this.trustedAs, scopes, path, value));
+    return commandsAmong(edits.filter(needTrust), scopes);
   }
 
   /**

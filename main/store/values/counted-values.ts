@@ -1,15 +1,15 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configEntries, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { itemNamesOf, nameOf } from "../../../shared/item-names.ts";
-import type { JsonValue } from "../../../shared/json.ts";
-import type { HealthProblem, Layer } from "../../../shared/protocol.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { CountedLayer, HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { LayerEdit, LayerState, RepositoryState } from "../types.ts";
 import { withNewNames } from "./renamed-fields.ts";
 
 /** The active values of one layer. */
 export interface LayerValues {
-  readonly name: Layer;
+  readonly name: CountedLayer;
   readonly stored: Config;
 }
 
@@ -43,9 +43,10 @@ export function countedValues(layers: readonly LayerValues[], scopes: Scopes): C
 }
 
 /** Whether a value of a field counts in a layer. */
-export function mayHave(layer: Layer, { scope, field }: ConfigPath, scopes: Scopes): boolean {
+export function mayHave(layer: CountedLayer, { scope, field }: ConfigPath, scopes: Scopes): boolean {
   const schema = scopes.field(scope, field)?.schema;
-  return schema !== undefined && (schema["x-layers"] ?? [layer]).includes(layer);
+  const kind = layer === "base" ? "local" : layer;
+  return schema !== undefined && (schema["x-layers"] ?? [kind]).includes(kind);
 }
 
 /** The layer whose value of a field counts; undefined if that is the default. */
@@ -53,7 +54,7 @@ export function countingLayer(
   layers: readonly LayerValues[],
   { scope, field }: ConfigPath,
   scopes: Scopes,
-): Layer | undefined {
+): CountedLayer | undefined {
   const counted = configValue(countedValues(layers, scopes).stored, scope, field);
   const isMerged = itemNamesOf(scopes.field(scope, field)?.schema) !== undefined;
   const has = ({ name, stored }: LayerValues) => {
@@ -104,8 +105,9 @@ export function itemsNamed(path: ConfigPath, value: JsonValue | undefined, scope
 }
 
 /**
- * Splits a list that counts into those of the two layers: an item goes where its name is, a new one into the shared layer. A layer that
- * is left with nothing has no value.
+ * Splits a list that counts into those of the two layers: an item goes where its name is, a new one into the shared layer. An item that
+ * the base's local values have stays there if it is the same, with the shared one below it, or else becomes a local one. A layer that is
+ * left with nothing has no value.
  */
 export function splitByName(
   path: ConfigPath,
@@ -113,11 +115,22 @@ export function splitByName(
   layers: readonly LayerValues[],
   scopes: Scopes,
 ): { readonly shared: JsonValue | undefined; readonly local: JsonValue | undefined } {
-  const own = new Set(itemsNamed(path, configValue(storedIn(layers, "local"), path.scope, path.field), scopes));
+  const itemsIn = (layer: CountedLayer) => {
+    const items = configValue(storedIn(layers, layer), path.scope, path.field);
+    const named = itemsNamed(path, items, scopes);
+    return new Map(Array.isArray(items) ? items.map((item, index) => [named[index] ?? "", item]) : []);
+  };
+  const [below, base, own] = [itemsIn("shared"), itemsIn("base"), itemsIn("local")];
   const names = itemsNamed(path, [...value], scopes);
-  const isLocal = (_: JsonValue, index: number) => own.has(names[index] ?? "");
-  const local = value.filter(isLocal);
-  const shared = value.filter((item, index) => !isLocal(item, index));
+  const local: JsonValue[] = [];
+  const shared: JsonValue[] = [];
+  for (const [index, item] of value.entries()) {
+    const name = names[index] ?? "";
+    const kept = base.has(name) ? below.get(name) : undefined;
+    if (kept !== undefined) shared.push(kept);
+    if (own.has(name) || (base.has(name) && !sameJson(base.get(name), item))) local.push(item);
+    else if (!base.has(name)) shared.push(item);
+  }
   const isShared = configValue(storedIn(layers, "shared"), path.scope, path.field) !== undefined || shared.length > 0;
   return { shared: isShared ? shared : undefined, local: local.length === 0 ? undefined : local };
 }
@@ -128,7 +141,7 @@ function withReferences(
   counted: Config,
   edits: readonly ConfigEdit[],
   scopes: Scopes,
-  layer: Layer,
+  layer: CountedLayer,
   health: HealthProblem[],
 ): Config {
   let stored = counted;
@@ -147,16 +160,17 @@ function withReferences(
   return stored;
 }
 
-function keptFrom(layer: Layer, { scope, field }: ConfigPath): HealthProblem {
+function keptFrom(layer: CountedLayer, { scope, field }: ConfigPath): HealthProblem {
   const path = joinConfigPath(scope, field);
-  const message = `${path} is shared with everyone, by its schema (x-layers), so a local value of it is not used. Take it out: repoconf unset ${path} --local`;
+  const message = `${path} is shared with everyone, by its schema (x-layers), so a local value of it is not used. Take it out${layer === "base" ? ", in the main work tree" : ""}: repoconf unset ${path} --local`;
   return problemIn(layer, { code: 1103, message, field: path });
 }
 
 /** A problem of a layer, which it names. */
-export function problemIn(layer: Layer, problem: HealthProblem): HealthProblem {
+export function problemIn(layer: CountedLayer, problem: HealthProblem): HealthProblem {
   if (layer === "shared") return problem;
-  return { ...problem, message: `Local values: ${problem.message}`, layer };
+  const whose = layer === "base" ? "Local values of the main work tree" : "Local values";
+  return { ...problem, message: `${whose}: ${problem.message}`, layer };
 }
 
 /** The active values of layers. */
@@ -173,13 +187,13 @@ export function layersOf({
 }
 
 /** The values of a layer. */
-export function storedIn(layers: readonly LayerValues[], layer: Layer): Config {
+export function storedIn(layers: readonly LayerValues[], layer: CountedLayer): Config {
   return layers.find(({ name }) => name === layer)?.stored ?? {};
 }
 
 /** The layers after edits, which may add the local one. */
 export function withEdits(layers: readonly LayerValues[], edits: readonly LayerEdit[]): readonly LayerValues[] {
-  const isAdded = layers.length === 1 && edits.some(({ layer }) => layer === "local");
+  const isAdded = !layers.some(({ name }) => name === "local") && edits.some(({ layer }) => layer === "local");
   const all: readonly LayerValues[] = isAdded ? [...layers, { name: "local", stored: {} }] : layers;
   return all.map(({ name, stored }) => {
     const own = edits.filter(({ layer = "shared" }) => layer === name);

@@ -278,7 +278,7 @@ export function trustedByNewRules(active: Config, { scopes, isTrusted }: Rules):
 }
 
 function untrusted(schema: FieldSchema): string {
-  return `${describeEffect(effectOf(schema))} and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen`;
+  return `${describeEffect(effectOf(schema))}, and no person has set or trusted it as that: run repoconf trust in that folder, or use the screen`;
 }
 
 /** Whether a configuration that was active as a whole stays so with these edits, each valid for its field. */

@@ -1,27 +1,16 @@
 import { createHash } from "node:crypto";
-import { Low } from "lowdb";
-import pLimit from "p-limit";
 import type { ConfigEdit } from "../../../shared/config.ts";
-import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
-import { canonicalJson, isJsonObject, type JsonValue } from "../../../shared/json.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import { canonicalJson, type JsonValue } from "../../../shared/json.ts";
 import { effectOf } from "../../../shared/scopes/scope-schema.ts";
 import type { DurableTextFile } from "../../files/durable-text-file.ts";
-import { JsonFile } from "../../files/json-file.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-
-interface TrustData {
-  /** `<repo> <scope>.<field>`: the hashes of the values that may become active there, the newest last. */
-  readonly trusted: { readonly [place: string]: readonly string[] };
-}
-
-/** A value of a field, by its `trustHash`. */
-export interface TrustedValue {
-  readonly path: ConfigPath;
-  readonly hash: string;
-}
+import { type HashedValue, ValueHashes } from "./value-hashes.ts";
 
 /** The maximum of remembered values for one field; older ones need to be accepted again. */
-const mostValues = 1_000;
+const mostTrusted = 1_000;
+/** The same for plain values that keys set, each of which is one more write of the file. */
+const mostPlain = 100;
 
 /** A cache, because a large value is checked at each refresh of its file. Values are never mutated. */
 const hashes = new WeakMap<object, string>();
@@ -51,7 +40,7 @@ export function trustHash(scopes: Scopes, { scope, field }: ConfigPath, value: J
 }
 
 /** The commands among values, as what these schemas make of them. */
-export function commandsAmong(edits: readonly ConfigEdit[], scopes: Scopes): readonly TrustedValue[] {
+export function commandsAmong(edits: readonly ConfigEdit[], scopes: Scopes): readonly HashedValue[] {
   return edits.flatMap(({ scope, field, value }) =>
     value !== undefined && scopes.isCommand(scope, field)
       ? { path: { scope, field }, hash: trustHash(scopes, { scope, field }, value) }
@@ -59,141 +48,129 @@ export function commandsAmong(edits: readonly ConfigEdit[], scopes: Scopes): rea
   );
 }
 
+/** The values of fields that have no effect so far, as they are remembered if a key without the right to set commands sets them. */
+export function plainAmong(edits: readonly ConfigEdit[], scopes: Scopes): readonly HashedValue[] {
+  // The built-in fields never become commands.
+  return edits.flatMap(({ scope, field, value }) =>
+    value !== undefined && scope !== "svc" && !scopes.isCommand(scope, field)
+      ? { path: { scope, field }, hash: hashOfValue(value) }
+      : [],
+  );
+}
+
+/** The files of `TrustedValues`: trust.json and plain-values.json. */
+export interface TrustFiles {
+  readonly trusted: DurableTextFile;
+  readonly plain: DurableTextFile;
+}
+
 /**
- * The values in work trees' files that run as commands and may become active: those that a person accepted, or that were set through
- * the daemon while the field had the same effect. Stored by repository, field, effect and value, so that switching branches does not
- * ask twice. `trust.json` contains hashes, not values.
+ * Which values may become active as commands. In a work tree's file, those that a person accepted, or that were set through the daemon by
+ * somebody with the right to while the field had the same effect. In a file of the home, which is the person's own, all, except those that
+ * a key without that right set as plain values before a schema made commands of them. Stored by repository, field, effect and value, so
+ * that switching branches does not ask twice, as hashes.
  */
 export class TrustedValues {
-  readonly #low: Low<TrustData>;
-  readonly #onProblem: (message: string, error: unknown) => void;
-  readonly #trusted: Map<string, readonly string[]>;
-  readonly #lock = pLimit(1);
-  /** How often they have changed, and how often when they were last saved. */
-  #changes = 0;
-  #saved = 0;
+  readonly #trusted: ValueHashes;
+  readonly #plain: ValueHashes;
 
-  private constructor(low: Low<TrustData>, onProblem: (message: string, error: unknown) => void) {
-    this.#low = low;
-    this.#onProblem = onProblem;
-    this.#trusted = new Map(Object.entries(low.data.trusted));
+  private constructor(trusted: ValueHashes, plain: ValueHashes) {
+    this.#trusted = trusted;
+    this.#plain = plain;
   }
 
   /**
-   * An invalid file trusts nothing: active values stay active, and others need to be accepted again. `onDamage` is called with a sentence
-   * that says so.
+   * An invalid trust.json trusts nothing: active values stay active, and others need to be accepted again. `onDamage` is called with a
+   * sentence that says so, and the file.
    */
   static async open(
-    file: DurableTextFile,
+    files: TrustFiles,
     onProblem: (message: string, error: unknown) => void,
-    onDamage: (message: string) => void | Promise<void>,
+    onDamage: (message: string, file: string) => void | Promise<void>,
   ): Promise<TrustedValues> {
-    const low = new Low<TrustData>(new JsonFile(file, parseTrust), { trusted: {} });
-    try {
-      await low.read();
-    } catch {
-      await onDamage(
-        "trust.json is invalid: values in work trees that run as commands and are not active must be trusted again.",
-      );
-      // Otherwise the next start would find the same.
-      await low.write().catch(error => onProblem("cannot write trust.json", error));
-    }
-    await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
-    return new TrustedValues(low, onProblem);
+    const trusted = await ValueHashes.open(
+      files.trusted,
+      { member: "trusted", most: mostTrusted },
+      error => onProblem("cannot write trust.json", error),
+      () =>
+        onDamage(
+          "trust.json is invalid: values in work trees that run as commands and are not active must be trusted again.",
+          files.trusted.path,
+        ),
+    );
+    const plain = await ValueHashes.open(
+      files.plain,
+      { member: "plain", most: mostPlain },
+      error => onProblem("cannot write plain-values.json", error),
+      () =>
+        onDamage(
+          "plain-values.json is invalid: which values keys without the right to set commands have set is not known any more. Before you add x-command or x-env to a field of your own scopes, review its values: repoconf search field:NAME",
+          files.plain.path,
+        ),
+    );
+    return new TrustedValues(trusted, plain);
   }
 
   /** Whether a value is trusted as what the field's schema makes of it, under any name of the field. */
   has(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
     const hash = trustHash(scopes, path, value);
-    return scopes.namesOf(path).some(name => this.#at(repo, name).includes(hash));
+    return scopes.namesOf(path).some(name => this.#trusted.includes(repo, name, hash));
+  }
+
+  /** Whether a value in a file of the home may be active as a command. */
+  hasInHome(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
+    return !this.isPlain(repo, scopes, path, value) || this.has(repo, scopes, path, value);
+  }
+
+  /** Whether a key without the right to set commands set the value while the field had no effect. */
+  isPlain(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
+    const hash = hashOfValue(value);
+    return scopes.namesOf(path).some(name => this.#plain.includes(repo, name, hash));
   }
 
   /** Trusts values immediately, and returns those that were not trusted before; `saved` waits for the disk. */
-  add(repo: string, values: readonly TrustedValue[]): readonly TrustedValue[] {
-    return values.filter(({ path, hash }) => {
-      const known = this.#at(repo, path);
-      if (known.includes(hash)) return false;
-      this.#put(repo, path, [...known, hash].slice(-mostValues));
-      return true;
-    });
+  add(repo: string, values: readonly HashedValue[]): readonly HashedValue[] {
+    return this.#trusted.add(repo, values);
   }
 
   /** As `add`, once it is on the disk. Throws the system's error; then none of them is newly trusted. */
-  async addDurably(repo: string, values: readonly TrustedValue[]): Promise<readonly TrustedValue[]> {
-    const added = this.add(repo, values);
-    try {
-      if (values.length > 0) await this.#save();
-    } catch (error) {
-      this.remove(repo, added);
-      throw error;
-    }
-    return added;
+  addDurably(repo: string, values: readonly HashedValue[]): Promise<readonly HashedValue[]> {
+    return this.#trusted.addDurably(repo, values);
+  }
+
+  /** Remembers, on the disk, that these values (`plainAmong`) are of a key without the right to set commands. Throws the system's error. */
+  async addPlain(repo: string, values: readonly HashedValue[]): Promise<void> {
+    await this.#plain.addDurably(repo, values);
+  }
+
+  /** Somebody with that right set them too. */
+  removePlain(repo: string, values: readonly HashedValue[]): void {
+    this.#plain.remove(repo, values);
   }
 
   /** Stops trusting these values. */
-  remove(repo: string, values: readonly TrustedValue[]): void {
-    for (const { path, hash } of values)
-      this.#put(
-        repo,
-        path,
-        this.#at(repo, path).filter(one => one !== hash),
-      );
+  remove(repo: string, values: readonly HashedValue[]): void {
+    this.#trusted.remove(repo, values);
   }
 
-  /** Stops trusting every other value of a field. */
-  keepOnly(repo: string, path: ConfigPath, hashes: readonly string[]): void {
-    const kept = this.#at(repo, path).filter(one => hashes.includes(one));
-    if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
+  /** Removes the hashes of every other value of a field. */
+  keepOnly(repo: string, scopes: Scopes, path: ConfigPath, values: readonly JsonValue[]): void {
+    this.#trusted.keepOnly(
+      repo,
+      path,
+      values.map(value => trustHash(scopes, path, value)),
+    );
+    this.#plain.keepOnly(repo, path, values.map(hashOfValue));
   }
 
-  /** Stops trusting all values of a repository, because its id may be used for another one. */
+  /** Removes all hashes of a repository, because its id may be used for another one. */
   drop(repo: string): void {
-    const places = [...this.#trusted.keys()].filter(place => place.startsWith(`${repo} `));
-    for (const place of places) this.#trusted.delete(place);
-    if (places.length > 0) this.#saveSoon();
+    this.#trusted.drop(repo);
+    this.#plain.drop(repo);
   }
 
   /** Resolves when everything is on the disk. Does not throw: a failed write is reported and retried with the next one. */
-  saved(): Promise<void> {
-    return this.#save().catch(error => this.#onProblem("cannot write trust.json", error));
+  async saved(): Promise<void> {
+    await Promise.all([this.#trusted.saved(), this.#plain.saved()]);
   }
-
-  /** Writes one after the other, each with all additions so far. Throws the system's error. */
-  #save(): Promise<void> {
-    return this.#lock(async () => {
-      const changes = this.#changes;
-      if (this.#saved === changes) return;
-      this.#low.data = { trusted: Object.fromEntries(this.#trusted) };
-      await this.#low.write();
-      this.#saved = changes;
-    });
-  }
-
-  #at(repo: string, path: ConfigPath): readonly string[] {
-    return this.#trusted.get(placeOf(repo, path)) ?? [];
-  }
-
-  #put(repo: string, path: ConfigPath, hashes: readonly string[]): void {
-    if (hashes.length === 0) this.#trusted.delete(placeOf(repo, path));
-    else this.#trusted.set(placeOf(repo, path), hashes);
-    this.#saveSoon();
-  }
-
-  #saveSoon(): void {
-    this.#changes += 1;
-    void this.saved();
-  }
-}
-
-function placeOf(repo: string, { scope, field }: ConfigPath): string {
-  return `${repo} ${joinConfigPath(scope, field)}`;
-}
-
-function parseTrust(value: unknown): TrustData {
-  const areTexts = (list: unknown) => Array.isArray(list) && list.every(one => typeof one === "string");
-  const { trusted } = isJsonObject(value) ? value : {};
-  if (!isJsonObject(trusted) || !Object.values(trusted).every(areTexts))
-    throw new SyntaxError(`it is not { "trusted": { ... } }`);
-  // Every member that is used has been checked.
-  return value as unknown as TrustData;
 }

@@ -156,6 +156,12 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { scope: "build", text: '{ "type": "object", "properties": {} }' },
     { scope: [...notText, null, undefined], text: [...notText, null, undefined, "", "{", "{}"] },
   ],
+  "proposal/list": [{}, { repo: notText }],
+  "proposal/accept": [
+    { id: "0b1c2d", hash: "0" },
+    { id: [...notText, null, undefined], hash: [...notText, null, undefined] },
+  ],
+  "proposal/remove": [{ id: "0b1c2d" }, { id: [...notText, null, undefined] }],
   "draft/list": [{}, {}],
   "draft/set": [
     {},

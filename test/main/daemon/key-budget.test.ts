@@ -13,7 +13,7 @@ const requestBytes = 16_000_000;
 const unreadBytes = 64 * 1024 * 1024;
 
 function caller(keyId: string, owner = false): Caller {
-  return { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] };
+  return { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [], rights: [] };
 }
 const owner = caller("owner", true);
 const tool = caller("tool");

@@ -15,7 +15,7 @@ describe("key/create", () => {
     const grants: Grants = [{ repos: ["one"], fields: ["svc.proxy_*", "svc.timeout"], right: "read" }];
     const { result, errors } = await t.owner.call("key/create", { name: "tool", grants });
     expect(errors).toEqual([]);
-    expect(result).toEqual({ id: expect.any(String), name: "tool", grants, key: expect.any(String) });
+    expect(result).toEqual({ rights: [], id: expect.any(String), name: "tool", grants, key: expect.any(String) });
     expect(result.key).toMatch(new RegExp(`^repoconf_${result.id}_[A-Za-z0-9_-]{43}$`));
     const file = join(t.homeFolder, "keys.json");
     const text = await readFile(file, "utf8");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Sessions } from "../../../main/daemon/keys/sessions.ts";
 import { sign } from "../../../main/home/credentials.ts";
-import { ownerGrants } from "../../../shared/grants.ts";
+import { keyRights, ownerGrants } from "../../../shared/grants.ts";
 import { clientText, type Handshake } from "../../../shared/handshake.ts";
 import { connectClient, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { codeOf, followLink, openSocket, type TestSession } from "../../helpers/open-socket.ts";
@@ -131,7 +131,9 @@ describe("a session's life", () => {
     await t.owner.call("key/create", { name: "tool", grants: [] });
     const session = await newSession(t);
     const window = await t.connect(session);
-    const self = { id: session.id, name: "owner (desktop)", grants: ownerGrants, kind: "session" };
+    const self = {
+      ...{ id: session.id, name: "owner (desktop)", grants: ownerGrants, rights: keyRights, kind: "session" },
+    };
     expect((await window.call("key/self")).result).toEqual(self);
     const list = await window.call("key/list");
     const [tool, listed] = ["tool", "owner (desktop)"].map(name => list.result.find(entry => entry.name === name));

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { foreignDisks } from "../../../main/files/foreign-disks.ts";
@@ -146,6 +146,90 @@ describe("a linked worktree of an in-tree repository is one of its own, on its b
     await t.owner.call("history/forget", { repo: same, field: "svc.envvars" });
     await t.restart();
     expect([await waiting("main"), await waiting(same), await waiting(other)]).toEqual([[], [], []]);
+  });
+
+  test("its own local values count first, then those of its base, which it reads and never writes", async () => {
+    const linked = await link("linked");
+    const [{ id }, local] = [await find("linked"), (repo: string) => join(t.homeFolder, "local", `${repo}.json`)];
+    const set = async (args: object, client = t.owner) => {
+      const { result, errors } = await client.call("config/set", { flush: true, ...args });
+      expect(errors).toEqual([]);
+      return result[0];
+    };
+    const timeout = async (path = linked) =>
+      (await t.owner.call("config/list", { path, field: "svc.timeout" })).result["svc"]?.["timeout"];
+    const own = async (repo: string) => JSON.parse(await readFile(local(repo), "utf8")).config.svc;
+    await set({ path: linked, "svc.timeout": 7 });
+    await set({ repo: "main", "svc.timeout": 5, layer: "local" });
+    expect([await timeout(), await timeout(at("main"))]).toEqual([5, 5]);
+    expect(await set({ path: linked, "svc.timeout": 8, layer: "shared" })).toMatchObject({
+      config: { svc: { timeout: { shadowedBy: "base" } } },
+    });
+    const { result } = await t.owner.call("config/explain", { path: linked, field: "svc.timeout" });
+    const base = { layer: "base", of: "main", file: local("main") };
+    expect(result).toMatchObject({ value: 5, ...base, layers: [base, { layer: "shared", value: 8 }] });
+    const before = await readFile(local("main"), "utf8");
+    expect(await set({ path: linked, "svc.timeout": 6 })).toMatchObject({
+      config: { svc: { timeout: { value: 6, layer: "local" } } },
+    });
+    expect([await timeout(), await timeout(at("main")), await own(id)]).toEqual([6, 5, { timeout: 6 }]);
+    const { layers } = await t.owner.call("config/list", { repo: id, layers: true });
+    const seen = [layers?.shared["svc"]?.["timeout"], layers?.base?.["svc"], layers?.local?.["svc"]];
+    expect(seen).toEqual([8, { timeout: 5 }, { timeout: 6 }]);
+    // What it takes back or forgets is its own.
+    await t.owner.call("history/restore", { repo: id, to: 1 });
+    await t.owner.call("history/forget", { repo: id, field: "svc.timeout" });
+    expect([await timeout(), await readFile(local("main"), "utf8")]).toEqual([5, before]);
+    expect((await t.owner.call("config/list", { repo: "main", revision: 2 })).result["svc"]?.["timeout"]).toBe(5);
+    // A list that is merged by names: only what it changes becomes its own.
+    const item = (name: string, value: string) => ({ name, value });
+    await set({ path: linked, "svc.envvars": [item("A", "1"), item("B", "2")] });
+    await set({ repo: "main", "svc.envvars": [item("A", "base"), item("C", "base")], layer: "local" });
+    await set({ path: linked, "svc.envvars": [item("A", "base"), item("B", "3"), item("C", "mine")] });
+    const lists = (await t.owner.call("config/list", { repo: id, layers: true })).layers;
+    const listOf = (one: "shared" | "local") => lists?.[one]?.["svc"]?.["envvars"];
+    expect([listOf("shared"), listOf("local")]).toEqual([[item("A", "1"), item("B", "3")], [item("C", "mine")]]);
+    await t.owner.call("repo/remove", { repo: id });
+    expect(await readdir(join(t.homeFolder, "local"))).toEqual(["main.json"]);
+    const removed = await readdir(join(t.homeFolder, "removed"));
+    expect(removed.filter(name => name.startsWith(`${id}.local.`))).toHaveLength(1);
+    expect([await timeout(at("main")), await timeout()]).toEqual([5, 5]);
+    expect((await t.owner.call("config/list", { path: linked, layers: true })).layers).not.toHaveProperty("local");
+  });
+
+  test("a change of the base's local values is the next revision of each worktree whose values count", async () => {
+    const folders = [await link("one"), await link("two")];
+    const worktrees = [(await find("one")).id, (await find("two")).id];
+    await t.owner.call("config/set", { path: folders[1], "svc.timeout": 9, layer: "local" });
+    const revisions = async () => {
+      const { result } = await t.owner.call("repo/list", {});
+      return worktrees.map(id => result.find(one => one.id === id)?.revision ?? 0);
+    };
+    for (const [restarts, value] of [5, 6].entries()) {
+      if (restarts > 0) await t.restart();
+      const before = await revisions();
+      const client = await t.connect();
+      for (const [index, repo] of worktrees.entries())
+        await client.call("config/watch", { repo, since: before[index] ?? 0 });
+      await client.call("config/set", { repo: "main", "svc.timeout": value, layer: "local" });
+      const previous = restarts > 0 ? 5 : 900;
+      const changed = {
+        revision: (before[0] ?? 0) + 1,
+        changes: { svc: { timeout: { value, previous, stored: true } } },
+      };
+      const told = (repo: string) => client.events.filter(([, , one]) => "repo" in one && one.repo === repo);
+      await until(() => told(worktrees[0] ?? "").length > 0, "the event");
+      expect(told(worktrees[0] ?? "")).toMatchObject([["config", "changed", changed]]);
+      // The other one has a local value of its own, which still counts.
+      expect(told(worktrees[1] ?? "")).toEqual([]);
+      expect(await revisions()).toEqual(before.map(revision => revision + 1));
+      const late = await t.connect();
+      await late.call("config/watch", { repo: worktrees[0] ?? "", since: before[0] ?? 0 });
+      await until(() => late.events.length > 0, "the catch-up");
+      expect(late.events).toMatchObject([["config", "changed", changed]]);
+    }
+    const { result } = await t.owner.call("history/list", { repo: worktrees[0] ?? "" });
+    expect(result.slice(0, 2)).toMatchObject([{ layer: "base" }, { layer: "base" }]);
   });
 
   test("moved with git, and detached when git lists it no more", async () => {

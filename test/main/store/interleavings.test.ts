@@ -182,7 +182,14 @@ class World {
     const common = { paths: home, fileSystem: this.#fileSystem, clock: this.#clock, onProblem: () => {} };
     const { fileSystem, onProblem } = common;
     const findings = await Findings.open(common);
-    const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), onProblem, onProblem);
+    const trust = await TrustedValues.open(
+      {
+        trusted: privateFile(home, home.trustFile, fileSystem),
+        plain: privateFile(home, home.plainValuesFile, fileSystem),
+      },
+      onProblem,
+      onProblem,
+    );
     const retention = () => ({ revisions: 10_000, bytes: 64 * 1024 * 1024 });
     const given = { ...common, scopes: this.#scopes, trust, findings };
     this.#store = await Store.open(given, { retention, assertHeld: () => {} });

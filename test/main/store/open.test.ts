@@ -21,7 +21,8 @@ test("a store that cannot start closes its log", async () => {
   const onProblem = () => {};
   const common = { paths: home, fileSystem: realFileSystem, clock: systemClock, onProblem };
   const findings = await Findings.open(common);
-  const trust = await TrustedValues.open(privateFile(home, home.trustFile), onProblem, onProblem);
+  const trusted = { trusted: privateFile(home, home.trustFile), plain: privateFile(home, home.plainValuesFile) };
+  const trust = await TrustedValues.open(trusted, onProblem, onProblem);
   let isClosed = false;
   const opening = Store.open(
     { ...common, scopes: new Scopes(), trust, findings },

@@ -1,0 +1,119 @@
+import { useEffect, useState } from "react";
+import { exactText } from "../../shared/json.ts";
+import type { ProposedValue } from "../../shared/protocol.ts";
+import { describeEffect } from "../../shared/scopes/scope-schema.ts";
+import { Button } from "../button.tsx";
+import { daemon } from "../state/connection.ts";
+import { messageOf, notify } from "../state/notices.ts";
+import { useScreen } from "../state/store.ts";
+import { When } from "./when.tsx";
+
+/** What keys without the right to set commands propose, kept up to date while a page shows it. */
+export function useProposals(): readonly ProposedValue[] {
+  const changes = useScreen(state => state.proposalChanges);
+  const connected = useScreen(state => state.connection === "connected");
+  const [proposals, setProposals] = useState<readonly ProposedValue[]>([]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the proposals asks for them anew.
+  useEffect(() => {
+    if (!connected) return;
+    let isWanted = true;
+    daemon()
+      .run("proposal/list", {})
+      .then(all => isWanted && setProposals(all))
+      .catch(() => {});
+    return () => {
+      isWanted = false;
+    };
+  }, [changes, connected]);
+  return proposals;
+}
+
+type Pending = "Reading…" | "Setting…" | "Declining…";
+
+/** A proposal: shown with what it would do, and beside the active value, before it can be accepted. */
+export function Proposal({ proposal: { id, field, layer, by, time, reason } }: { readonly proposal: ProposedValue }) {
+  const [shown, setShown] = useState<ProposedValue>();
+  const [pending, setPending] = useState<Pending>();
+  const during = async (what: Pending, task: () => Promise<void>) => {
+    setPending(what);
+    try {
+      await task();
+    } catch (error) {
+      notify("problem", messageOf(error));
+      // What was shown may no longer be the proposal.
+      setShown(undefined);
+    }
+    setPending(undefined);
+  };
+  const show = () =>
+    during("Reading…", async () => setShown((await daemon().run("proposal/list", {})).find(one => one.id === id)));
+  const accept = (hash = "") =>
+    during("Setting…", async () => {
+      await daemon().run("proposal/accept", { id, hash });
+      notify("done", `${field} is set as proposed.`);
+    });
+  const decline = () =>
+    during("Declining…", async () => {
+      await daemon().run("proposal/remove", { id });
+      notify("done", `The proposal for ${field} was declined.`);
+    });
+  return (
+    <div className="waiting-value">
+      <p>
+        Proposed {layer === "local" && "as a local value "}by the key <strong>{by}</strong>, <When time={time} />
+        {reason !== undefined && <>: {reason}</>}
+      </p>
+      {shown?.effect !== undefined && (
+        <p>
+          Once it is set, this value <strong>{describeEffect(shown.effect) || "has no effect any more"}</strong>.
+        </p>
+      )}
+      {shown !== undefined && (
+        <div className="waiting-values">
+          <figure>
+            <figcaption>Active</figcaption>
+            <pre>{exactText(shown.serving ?? null)}</pre>
+          </figure>
+          <figure>
+            <figcaption>Proposed</figcaption>
+            <pre>{shown.value === undefined ? "(no value: the default)" : exactText(shown.value)}</pre>
+          </figure>
+        </div>
+      )}
+      <p className="health-tools">
+        <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>
+          Show<span className="visually-hidden">: {field}</span>
+        </Button>
+        <Button
+          className="button"
+          unavailable={shown === undefined}
+          pending={pending === "Setting…" && pending}
+          onClick={() => shown && void accept(shown.hash)}
+        >
+          Set this value<span className="visually-hidden">: {field}</span>
+        </Button>
+        <Button className="button" pending={pending === "Declining…" && pending} onClick={() => void decline()}>
+          Decline<span className="visually-hidden">: {field}</span>
+        </Button>
+      </p>
+    </div>
+  );
+}
+
+/** What keys propose for one repository. */
+export function ProposalsNote({ repo }: { readonly repo: string }) {
+  const own = useProposals().filter(one => one.repo === repo);
+  if (own.length === 0) return undefined;
+  return (
+    <aside className="health" aria-label="Proposed by keys">
+      <ul>
+        {own.map(proposal => (
+          <li key={proposal.id}>
+            <code>{proposal.field}</code>
+            <Proposal proposal={proposal} />
+          </li>
+        ))}
+      </ul>
+    </aside>
+  );
+}

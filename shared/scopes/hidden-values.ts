@@ -1,0 +1,26 @@
+import type { JsonValue } from "../json.ts";
+import { masksAnything } from "./masks.ts";
+import type { FieldSchema } from "./scope-schema.ts";
+
+/** Whether a value is meant as a reference to a secret, `cmd://NAME/ARGUMENT`, valid or not. */
+export function isSecretReference(value: JsonValue): value is string {
+  return typeof value === "string" && value.startsWith("cmd://");
+}
+
+/**
+ * Whether a field's values, or one of them alone, are shown only to keys with the right `reveal`: masked values, secrets and references to
+ * secrets. Without a schema they may have been masked. `schema` comes from `withMasks`.
+ */
+export function needsReveal(schema: FieldSchema | undefined, ...values: readonly (JsonValue | undefined)[]): boolean {
+  return (
+    schema === undefined ||
+    masksAnything(schema) ||
+    schema["x-secret"] === true ||
+    values.some(value => value !== undefined && holdsReference(value))
+  );
+}
+
+function holdsReference(value: JsonValue): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some(holdsReference);
+  return isSecretReference(value);
+}

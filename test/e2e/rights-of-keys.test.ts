@@ -1,0 +1,99 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { addScope, makeShop } from "../helpers/command-home.ts";
+
+const text = { type: "string", default: "" };
+const home = await makeShop();
+await addScope(home, "deploy", { token: { ...text, "x-secret": true }, run: { ...text, "x-command": true } });
+afterAll(() => home[Symbol.asyncDispose]());
+
+/** Options with which a command uses a key made with these options. */
+async function keyWith(name: string, ...options: readonly string[]): Promise<readonly string[]> {
+  const file = join(home.workFolder, `${name}.key`);
+  // Standard error says what the key is for.
+  const { output } = await home.run(["key", "create", name, ...options]);
+  await writeFile(file, output, { mode: 0o600 });
+  return ["--key-file", file, "--repo", "shop"];
+}
+
+describe("a key without the right reveal", () => {
+  test("gets no environment without its variables, and no value that it may not see", async () => {
+    await home.succeed(["set", 'svc.envvars=[{"name":"A","value":"planted"}]', "deploy.token=cmd://op/planted"]);
+    const key = await keyWith("blind");
+    const show = [process.execPath, "-p", "process.env.A"];
+    for (const args of [
+      ["env"],
+      ["run", ...key, "--", ...show],
+      ["export", "--reveal"],
+      ["get", "deploy.token", "--reveal"],
+      ["get", "svc.envvars", "svc.timeout", "--reveal"],
+    ])
+      await home.refuse(3, [...args, ...(args.includes("--") ? [] : key)], "This key may not see");
+    for (const args of [
+      ["list", "--reveal"],
+      ["list", "--json", "--reveal"],
+      ["history", "--reveal"],
+      ["history", "--json"],
+      ["explain", "deploy.token", "--reveal"],
+    ]) {
+      const output = await home.succeed([...args, ...key]);
+      expect([args, output.includes("planted"), output.includes("••••••")]).toEqual([args, false, true]);
+    }
+    const seeing = await keyWith("seeing", "--reveal");
+    expect(await home.succeed(["run", ...seeing, "--", ...show])).toBe("planted\n");
+    expect(await home.succeed(["get", "deploy.token", ...seeing])).toBe("cmd://op/planted\n");
+  });
+});
+
+describe("a key without the right commands", () => {
+  test("proposes; repoconf trust shows it and accepts it by its hash, and the key may withdraw it", async () => {
+    const key = await keyWith("agent", "--right", "write");
+    await home.refuse(
+      3,
+      ["set", "deploy.run=make", ...key, "--reason", "build"],
+      "waits for a person, as the proposal",
+    );
+    const list = async (more: readonly string[] = []) => JSON.parse(await home.succeed(["trust", "--json", ...more]));
+    const [one] = await list();
+    expect(one).toMatchObject({ field: "deploy.run", value: "make", serving: "", by: "agent", reason: "build" });
+    expect(await list(key)).toMatchObject([{ proposal: one.proposal, value: "make", by: "this key" }]);
+    expect(await home.succeed(["trust", "--accept", one.hash])).toContain("Accepted the proposal for deploy.run");
+    expect(await home.succeed(["get", "deploy.run"])).toBe("make\n");
+    await home.refuse(3, ["unset", "deploy.run", ...key], "waits for a person");
+    const [again] = await list();
+    expect(again).not.toHaveProperty("value");
+    await home.succeed(["trust", "--decline", again.proposal, ...key.slice(0, 2)]);
+    expect(await list()).toEqual([]);
+    const free = await keyWith("free", "--right", "write", "--commands");
+    await home.succeed(["set", "deploy.run=test", ...free]);
+  });
+});
+
+describe("repoconf key create", () => {
+  test("gives several grants, and says which of them match nothing", async () => {
+    const made = await home.run([
+      "key",
+      "create",
+      "several",
+      "--read",
+      "svc.*",
+      "timeout",
+      "--write",
+      "deploy.*",
+      "--json",
+    ]);
+    expect(JSON.parse(made.output)).toMatchObject({
+      grants: [
+        { repos: "*", fields: ["svc.*", "timeout"], right: "read" },
+        { repos: "*", fields: ["deploy.*"], right: "write" },
+      ],
+      rights: [],
+    });
+    expect(made.errorOutput).toContain(
+      'No field matches "timeout", so the key may do nothing by it. Did you mean "svc.timeout"?',
+    );
+    expect(made.errorOutput).not.toContain("deploy");
+    await home.refuse(2, ["key", "create", "both", "--read", "svc.*", "--right", "write"], "but not both");
+  });
+});
