@@ -31,6 +31,7 @@ export function changeTo(revision: number): ChangeRecord {
   return {
     kind: "change",
     revision,
+    lineage: "first",
     time: "2025-01-01T00:00:00.000Z",
     actor: { kind: "file" },
     source: "file",

@@ -95,7 +95,7 @@ beforeAll(async () => {
     "--repo",
     "in-home",
   ]);
-  ({ key } = await home.json(["key", "create", "tool", "--field", "svc.*", "--right", "write"]));
+  ({ key } = await home.json(["key", "create", "tool", "--field", "svc.*", "--right", "write", "--reveal"]));
   await rename(at("moved"), at("moved-to"));
   await symlink(at("main", "packages"), at("packages"));
   await symlink(at("twin"), at("by-link"));

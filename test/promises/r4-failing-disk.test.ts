@@ -115,7 +115,8 @@ describe.concurrent("R4 a rename that another program blocks permanently", () =>
       reportPromise({ row: "R4", tried: 1 + others, failed: refused, note });
       expect(refused).toBe(0);
       expect(others).toBeGreaterThan(10);
-      expect(tries).toBe(12);
+      // 12 of the set; the next one may begin before the reply has arrived.
+      expect([12, 13]).toContain(tries);
       expect(errors).toEqual([]);
       expect(result).toMatchObject([{ repo: "shop", mirrored: false, mirrorProblem: code }]);
       expect(await shop.health()).toMatchObject([{ code: 1108, message: expect.stringContaining(code) }]);

@@ -134,8 +134,9 @@ export class Journal {
       );
       const [last] = lines;
       if (whole < bytes) damagedLines += await this.#setAside(segment, whole);
-      if (last === undefined) {
-        // Not even the first record is intact: the daemon died while it started this segment.
+      // The daemon died while it started this segment. Its checkpoint alone does not tell whose revisions follow.
+      const isBegun = lines.some(({ record }) => record.kind !== "checkpoint");
+      if (last === undefined || (!isBegun && this.#segments.length > 1)) {
         this.#segments.pop();
         unreadable.push(segment.path);
         continue;

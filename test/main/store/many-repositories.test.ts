@@ -35,12 +35,12 @@ test("neither a start with a matching index nor a list of all repositories opens
   const logger = pino({ level: "silent" });
   const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger }, { fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
-  // The log, the index, trusted values, drafts, what was found, and daemon.json with its folder.
+  // The log, the index, trusted values and those that limited keys set, drafts, proposals, what was found, and daemon.json with its folder.
   const isOfLog = (path: string) => path === join(home.path, "log") || dirname(path) === join(home.path, "log");
   expect(new Set(opened().filter(path => !isOfLog(path)))).toEqual(
     new Set([
-      ...["index.json", "trust.json", "drafts.json", "findings.json", "tmp/daemon.json"].map(name =>
-        join(home.path, name),
+      ...["index", "trust", "plain-values", "drafts", "proposals", "findings", "tmp/daemon"].map(name =>
+        join(home.path, `${name}.json`),
       ),
       home.path,
     ]),

@@ -32,15 +32,16 @@ describe("a journal of several segments", () => {
     expect(await journal.replay()).toEqual({ config: configOf(9), isWhole: true });
   });
 
-  test("loses only the newest one if it is torn at its beginning", async () => {
+  test("loses only the newest one if it is torn before its first change, and still knows whose history it is", async () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path, { retention })).journal, 1, 5);
     const path = join(folder.path, "shop.0-4.jsonl");
     const text = await readFile(path);
-    for (const length of [0, 1, text.indexOf("\n")]) {
+    const checkpoint = text.indexOf("\n") + 1;
+    for (const length of [0, 1, checkpoint - 1, checkpoint, checkpoint + 1, text.length - 1]) {
       await writeFile(path, text.subarray(0, length));
       const { journal } = await openJournal(folder.path, { retention });
-      expect(journal.head).toMatchObject({ revision: 4 });
+      expect(journal.head).toMatchObject({ revision: 4, lineage: "first" });
       expect(await readdir(folder.path)).not.toContain("shop.0-4.jsonl");
     }
     const { journal } = await openJournal(folder.path, { retention });
