@@ -43,6 +43,42 @@ test("commands say where they wrote and what counts, and a private value stays o
   expect(both).toMatchObject({ code: 2, errorOutput: expect.stringContaining("not both") });
 });
 
+test("edit opens and writes the layer that is named, so that no local value gets into the work tree", async () => {
+  await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc: { timeout: 30 } } }));
+  const secret = "only-here";
+  await succeed("set", `svc.domain=${secret}.test`, `svc.envvars.TOKEN=${secret}`, "--local");
+  const text = join(home.workFolder, "opened");
+  /** What the editor is shown, after it has appended to it; it gives up at a refusal. */
+  const edit = async (change: string, ...args: readonly string[]) => {
+    await writeFile(text, "");
+    const script = join(home.workFolder, "editor");
+    await writeFile(script, `#!/bin/sh\ncat "$1" > '${text}'\n${change}\n`, { mode: 0o700 });
+    const environment = { EDITOR: `'${script}'`, VISUAL: "" };
+    const { code, output, errorOutput } = await home.run(["edit", ...args], { folder, environment });
+    return { code, told: output + errorOutput, opened: await readFile(text, "utf8") };
+  };
+  expect(await edit(`echo team.test > "$1"`, "svc.domain", "--shared")).toMatchObject({ code: 0, opened: "\n" });
+  expect(await edit(`echo '[{"name":"MODE","value":"dev"}]' > "$1"`, "svc.envvars", "--shared")).toMatchObject({
+    opened: "[]\n",
+  });
+  expect((await edit("true", "svc.envvars.TOKEN", "--shared")).told).toContain("no value at svc.envvars.TOKEN");
+  const shared = { timeout: 30, domain: "team.test", envvars: [{ name: "MODE", value: "dev" }] };
+  expect(await inTree()).toEqual(shared);
+  expect((await edit(`echo x.${secret}.test > "$1"`, "svc.domain")).opened).toBe(`${secret}.test\n`);
+  expect(await edit(`echo y.${secret}.test > "$1"`, "svc.domain", "--local")).toMatchObject({
+    opened: `x.${secret}.test\n`,
+  });
+  expect((await edit("true", "svc.envvars", "--local")).opened).toContain(secret);
+  for (const args of [[], ["--shared"]]) {
+    const whole = await edit(`sed -i 's/:30/:31/' "$1"`, ...args);
+    expect([whole.code, whole.opened.includes(secret)]).toEqual([0, false]);
+    await succeed("set", "svc.timeout=30", "--shared");
+  }
+  expect((await edit(`sed -i 's/y\\./z./' "$1"`, "--local")).opened).toContain(`y.${secret}`);
+  expect([await inTree(), await succeed("get", "svc.domain")]).toEqual([shared, `z.${secret}.test\n`]);
+  for (const layer of ["--local", "--shared"]) await succeed("unset", "svc.domain", "svc.envvars", layer);
+});
+
 test("import into a work tree's repository imports local values, unless --shared", async () => {
   await writeFile(join(folder, "own.json"), JSON.stringify({ svc: { domain: "mine.test" } }));
   const imported = await succeed("import", "own.json", "--yes");

@@ -50,4 +50,12 @@ export const mutants = [
       name: "starts without it",
     },
   }),
+  ...killedBy("S21", "test/e2e/local-values.test.ts", {
+    "an editor that opens the layer that is named (it opens what counts)": {
+      file: "main/cli/change/edited-text.ts",
+      find: "const config = layer === undefined ? counted.config",
+      replace: "const config = layer !== undefined ? counted.config",
+      name: "edit opens and writes the layer",
+    },
+  }),
 ];

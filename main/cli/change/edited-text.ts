@@ -8,7 +8,7 @@ import { accepts } from "../../../shared/typed-value.ts";
 import { isError, problemsOfText } from "../../check/check-text.ts";
 import { describeJsonProblem } from "../../files/json-text-problems.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import { listFields, readConfig, showValue } from "../connect/fields.ts";
+import { listFields, readConfig, showValue, startOfLayer } from "../connect/fields.ts";
 import { batchOfEnvironment, whereWritten } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
@@ -41,7 +41,7 @@ export async function editFile(
   };
 }
 
-/** One value, or a place inside it: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
+/** One value, or a place inside it, of what counts or of a layer: a string as plain text if the field accepts strings, anything else as JSON. Throws RequestError, or CommandError for an unknown field. */
 export async function editValue(
   client: RepoconfClient,
   { id, health }: RepositoryEntry,
@@ -54,8 +54,9 @@ export async function editValue(
   const field = showPlace(place, schema);
   const at = schemaAt(schema, place.path);
   const read = async () => {
-    const { config, revision } = await readConfig(client, { repo: id, field: place.field });
-    return { value: readAt(config, place, typed, fields, health), revision };
+    const counted = await readConfig(client, { repo: id, field: place.field, ...(layer && { layers: true }) });
+    const config = layer === undefined ? counted.config : startOfLayer(counted, layer, place.field, schema);
+    return { value: readAt(config, place, typed, fields, health), revision: counted.revision };
   };
   let before = await read();
   // Null or a number in a text file would be saved as text, and half of a character as another one.

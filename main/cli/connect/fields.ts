@@ -1,9 +1,10 @@
 import { distance } from "fastest-levenshtein";
 import { RequestError } from "../../../shared/client/request-error.ts";
-import type { Config } from "../../../shared/config.ts";
+import { type Config, configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { itemNamesOf } from "../../../shared/item-names.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { OperationArguments, OperationResults } from "../../../shared/protocol.ts";
+import type { Layer, OperationArguments, OperationResults, Reply } from "../../../shared/protocol.ts";
 import { masksAnything, withMasks } from "../../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../../shared/scopes/value-text.ts";
@@ -124,6 +125,8 @@ export interface ReadConfig {
   readonly revision: number;
   /** Fields whose values the key may not see; they are not in `config`. */
   readonly masked: readonly string[];
+  /** The stored values of each layer, if the request asked for them. */
+  readonly layers: NonNullable<Reply["layers"]>;
 }
 
 /** Reads values. Throws RequestError, or CommandError with a suggestion for an unknown field. */
@@ -131,5 +134,25 @@ export async function readConfig(client: Requests, args: OperationArguments<"con
   const reply = await client.request("config/list", args);
   const [first] = reply.errors;
   if (first !== undefined) throw await withSuggestion(() => listFields(client), new RequestError(first, reply));
-  return { config: reply.result, revision: reply.revision ?? 0, masked: reply.masked ?? [] };
+  const { result: config, revision = 0, masked = [], layers = { shared: {} } } = reply;
+  return { config, revision, masked, layers };
+}
+
+/**
+ * What an edit of a field in one layer starts from, as in the daemon: the layer's own value, or else what is below it. Never what is above,
+ * since a private value would get into the layer that everyone has.
+ */
+export function startOfLayer(
+  { masked, layers }: ReadConfig,
+  layer: Layer,
+  path: string,
+  schema: FieldSchema | undefined,
+): Config {
+  const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+  const isMerged = itemNamesOf(schema) !== undefined;
+  const below = isMerged ? [] : [layers.base, layers.shared];
+  const all = [layers[layer], ...(layer === "local" ? below : [])];
+  const known = all.map(values => configValue(values ?? {}, scope, field));
+  const value = known.find(one => one !== undefined) ?? schema?.default;
+  return masked.includes(path) || value === undefined ? {} : { [scope]: { [field]: value } };
 }
