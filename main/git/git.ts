@@ -1,7 +1,8 @@
-import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { foreignDisks, UnreachableDiskError } from "../files/foreign-disks.ts";
 import { readForeignText } from "../files/foreign-file.ts";
+import { realFolder } from "../files/real-folder.ts";
 import { valueIn } from "./git-config.ts";
 
 /** Bytes of a file in which git keeps one path. */
@@ -68,7 +69,7 @@ async function linkedOf(gitFolder: string): Promise<LinkedWorktree | undefined> 
   const named = resolve(gitFolder, pointer.trim());
   const name = basename(gitFolder);
   if (!(await isSameFolder(join(named, "worktrees", name), gitFolder))) return undefined;
-  const common = await ask(named, () => realpath(named));
+  const common = await ask(named, () => realFolder(named));
   return common === undefined ? undefined : { common, name };
 }
 
@@ -82,7 +83,7 @@ export async function mainWorkTree(common: string): Promise<string | undefined> 
   for (const folder of [dirname(common), ...(named === undefined ? [] : [resolve(common, named)])]) {
     const found = await readWorkTree(folder);
     if (found !== undefined && (await isSameFolder(found.gitFolder, common)))
-      return ask(folder, () => realpath(folder));
+      return ask(folder, () => realFolder(folder));
   }
   return undefined;
 }
@@ -105,7 +106,7 @@ export async function* listedWorktrees(
 /** The linked worktrees that a shared folder and they themselves know, by their folders without links. */
 export async function* linkedWorktrees(common: string): AsyncGenerator<WorkTree & { readonly linked: LinkedWorktree }> {
   for await (const { gitFolder, folder: named } of listedWorktrees(common)) {
-    const folder = named && (await ask(named, () => realpath(named)));
+    const folder = named && (await ask(named, () => realFolder(named)));
     const found = folder ? await readWorkTree(folder) : undefined;
     if (found?.linked?.common === common && found.linked.name === basename(gitFolder))
       yield { ...found, linked: found.linked };
@@ -113,7 +114,7 @@ export async function* linkedWorktrees(common: string): AsyncGenerator<WorkTree 
 }
 
 async function isSameFolder(one: string, other: string): Promise<boolean> {
-  const [real, otherReal] = [await ask(one, () => realpath(one)), await ask(other, () => realpath(other))];
+  const [real, otherReal] = [await ask(one, () => realFolder(one)), await ask(other, () => realFolder(other))];
   return real !== undefined && real === otherReal;
 }
 
@@ -141,7 +142,7 @@ export async function commonGitFolder(folder: string): Promise<string | undefine
 /** The folder that all work trees of the repository share, without links; undefined if the git folder is not this work tree's own. */
 export async function commonFolderOf({ gitFolder, isOwn, linked }: WorkTree): Promise<string | undefined> {
   if (linked !== undefined) return linked.common;
-  return isOwn ? ask(gitFolder, () => realpath(gitFolder)) : undefined;
+  return isOwn ? ask(gitFolder, () => realFolder(gitFolder)) : undefined;
 }
 
 /** Folders that are not searched: they contain no work trees of the user, or too many files. */

@@ -6,6 +6,7 @@ import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import { readForeignFile, readForeignText } from "../files/foreign-file.ts";
 import { parseJsonText } from "../files/json-text.ts";
+import { realFolder } from "../files/real-folder.ts";
 import { UnreadableFileError } from "../files/unreadable-file-error.ts";
 import { findWorkTree } from "./git.ts";
 
@@ -157,7 +158,7 @@ async function pointsTo(pointer: string, folder: string): Promise<boolean> {
 }
 
 function realOf(folder: string): Promise<string> {
-  return foreignDisks.ask(folder, () => realpath(folder));
+  return foreignDisks.ask(folder, () => realFolder(folder));
 }
 
 /** None if the folder cannot be read. */

@@ -1,8 +1,9 @@
-import { realpath, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../shared/errors.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import type { JsonDocument } from "../files/json-document.ts";
+import { realFolder } from "../files/real-folder.ts";
 import { readRemote } from "../git/git-remote.ts";
 import { inTreeFileName } from "../git/work-tree.ts";
 import { timeText } from "../time/clock.ts";
@@ -205,7 +206,7 @@ export class Roster {
     }
     // A worktree was searched for by its real path before: only what was added since is missing.
     const realOf = async (path: string) =>
-      isRealPath ? path : foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+      isRealPath ? path : foreignDisks.ask(path, () => realFolder(path)).catch(() => path);
     const real = await realOf(folder);
     for (const other of repositories.ids()) {
       const { path, inTree } = repositories.brief(other) ?? {};

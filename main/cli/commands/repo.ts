@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
@@ -7,6 +7,7 @@ import type { OperationResults, RepositoryEntry } from "../../../shared/protocol
 import { shellQuoted } from "../../../shared/shell-quoted.ts";
 import { visible } from "../../../shared/visible.ts";
 import { findInTreeFile } from "../../check/work-tree-file.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
@@ -126,14 +127,14 @@ async function currentWorkTree(command: string): Promise<string> {
   throw new CommandError(`This folder is not in a git work tree. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
-/** The folder's real path, with links resolved. Throws CommandError if it is not an existing folder. */
+/** The folder's real path, without links and spelled as on the disk. Throws CommandError if it is not an existing folder. */
 async function existingFolder(named: string): Promise<string> {
   // Resolved, an empty path is the current folder.
   if (named.trim() === "")
     throw new CommandError("The folder's name is empty: perhaps a variable is not set.", exitCodes.usage);
   const path = resolve(named);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
-  if (!(found instanceof Error) && found.isDirectory()) return realpath(path);
+  if (!(found instanceof Error) && found.isDirectory()) return realFolder(path);
   const why = !(found instanceof Error)
     ? `${path} is a file, not a folder.`
     : found.code === "ENOENT"

@@ -1,8 +1,8 @@
-import { realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import { type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { RepositoryOptions, SessionOptions } from "../command-options.ts";
@@ -101,12 +101,12 @@ export async function currentRepository(client: RepoconfClient): Promise<Reposit
  */
 async function find(client: RepoconfClient, folder: string): Promise<FoundRepository | undefined> {
   const entries = new Map<string, RepositoryEntry>();
-  const found = await findAddedFolder(await realpath(folder), async (path, top) => {
+  const found = await findAddedFolder(await realFolder(folder), async (path, top) => {
     const { result, errors } = await client.request("repo/find", { path });
     const [error] = errors;
     if (error?.code === 1102) return undefined;
     if (error !== undefined) throw new RepoconfError(error.code, error.message, error);
-    const place = result.path && (await realpath(result.path).catch(() => result.path));
+    const place = result.path && (await realFolder(result.path).catch(() => result.path));
     if (place === undefined || (top !== undefined && place !== top && !place.startsWith(join(top, sep))))
       return undefined;
     entries.set(result.id, result);

@@ -1,7 +1,8 @@
-import { readdir, realpath } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { foreignDisks } from "../../files/foreign-disks.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import type { AddedFolder } from "../../git/added-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -195,9 +196,9 @@ function nearest(path: string, idAt: (folder: string) => string | undefined, top
   }
 }
 
-/** The path without links, or as given if it does not exist or its disk does not answer. */
+/** The path without links, and spelled as on the disk; as given if it does not exist or its disk does not answer. */
 export function withoutLinks(path: string): Promise<string> {
-  return foreignDisks.ask(path, () => realpath(path)).catch(() => path);
+  return foreignDisks.ask(path, () => realFolder(path)).catch(() => path);
 }
 
 /** The paths without links of those that have some, by the given ones. Folders beside each other take two calls together, and not one each. */

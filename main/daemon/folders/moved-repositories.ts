@@ -2,6 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { dirname, join, parse, sep } from "node:path";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { hasInTreeFile, pointersTo } from "../../git/work-tree.ts";
 import type { Store } from "../../store/store.ts";
@@ -27,7 +28,7 @@ export class MovedRepositories {
   /** The one that was moved to a folder, or to the nearest one above it; undefined if there is none. Does not throw. */
   async at(folder: string): Promise<Moved | undefined> {
     try {
-      const real = await foreignDisks.ask(folder, () => realpath(folder));
+      const real = await foreignDisks.ask(folder, () => realFolder(folder));
       const tree = await findWorkTree(real);
       const found = tree === undefined ? [] : await this.#movedTo(tree.folder);
       const here = (place: string) => real === place || real.startsWith(join(place, sep));
@@ -44,7 +45,7 @@ export class MovedRepositories {
     for (const pointer of await pointersTo(root)) {
       const id = dirname(pointer) === home ? parse(pointer).name : "";
       const { name = id, path, inTree } = this.#store.repositories.brief(id) ?? {};
-      if (!inTree || path === undefined || !(await isGone(path))) continue;
+      if (!inTree || path === undefined || !((await isGone(path)) || (await isSpelledAnew(path, root)))) continue;
       const place = await placeOf(path, root);
       const message = `${place} seems to be ${name} (${id}), which was in ${path}. If it was moved: repoconf repo move ${id} ${place}`;
       found.push({ id, message, place });
@@ -56,6 +57,12 @@ export class MovedRepositories {
 async function isGone(folder: string): Promise<boolean> {
   const code = await foreignDisks.ask(folder, () => stat(folder)).then(() => "", systemErrorCode);
   return code === "ENOENT" || code === "ENOTDIR";
+}
+
+/** Whether a folder is in this one, under a path of other letters: a disk that ignores their case finds it under the old one too. */
+async function isSpelledAnew(folder: string, root: string): Promise<boolean> {
+  const now = await foreignDisks.ask(folder, () => realFolder(folder)).catch(() => "");
+  return now !== folder && now.toLowerCase() === folder.toLowerCase() && `${now}${sep}`.startsWith(join(root, sep));
 }
 
 /** The folder in a moved work tree that was at `path`: the longest end of the path that leads to a file with values there, or the root. */

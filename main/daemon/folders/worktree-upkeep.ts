@@ -3,6 +3,7 @@ import { join, relative, sep } from "node:path";
 import pLimit from "p-limit";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import { commonFolderOf, findWorkTree, listedWorktrees, readWorkTree } from "../../git/git.ts";
 import { pointersIn, pointersTo } from "../../git/work-tree.ts";
 import type { Store } from "../../store/store.ts";
@@ -62,7 +63,8 @@ export class WorktreeUpkeep {
     const { path, base } = repositories.brief(id) ?? {};
     if (path === undefined || base === undefined || !(await isMissing(path))) return false;
     const above = repositories.brief(base);
-    const root = above?.path && (await foreignDisks.ask(above.path, () => realpath(above.path ?? "")).catch(() => ""));
+    const root =
+      above?.path && (await foreignDisks.ask(above.path, () => realFolder(above.path ?? "")).catch(() => ""));
     const home = await realpath(paths.repositories);
     const isSeen = root ? (await pointersTo(root)).includes(join(home, `${base}.json`)) : false;
     if (above !== undefined && !isSeen) return true;

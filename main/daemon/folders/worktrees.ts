@@ -4,6 +4,7 @@ import { dirname, join, parse, relative, sep } from "node:path";
 import pLimit from "p-limit";
 import type { Grants } from "../../../shared/grants.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
+import { realFolder } from "../../files/real-folder.ts";
 import { type AddedWorktree, isFolder } from "../../git/added-folder.ts";
 import { commonFolderOf, findWorkTree, linkedWorktrees } from "../../git/git.ts";
 import { pointersTo } from "../../git/work-tree.ts";
@@ -138,7 +139,7 @@ export class Worktrees {
 
   async #findAll(base: string): Promise<AddedWorktree[]> {
     const { path } = this.#store.repositories.brief(base) ?? {};
-    const real = path && (await foreignDisks.ask(path, () => realpath(path)));
+    const real = path && (await foreignDisks.ask(path, () => realFolder(path)));
     const tree = real ? await findWorkTree(real) : undefined;
     const common = tree && (await commonFolderOf(tree));
     if (!real || tree === undefined || common === undefined) return [];
