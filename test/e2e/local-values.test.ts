@@ -35,7 +35,7 @@ test("commands say where they wrote and what counts, and a private value stays o
   expect(JSON.parse(await succeed("export", "--local"))).toEqual({ svc: { timeout: 6 } });
   await succeed("undo");
   expect([await inTree(), await succeed("get", "svc.timeout")]).toEqual([{ timeout: 30 }, "6\n"]);
-  expect(await succeed("unset", "svc.timeout")).toBe("Unset; now svc.timeout = 30 (local)\n");
+  expect(await succeed("unset", "svc.timeout")).toBe("Unset (local); now svc.timeout = 30\n");
   await succeed("undo");
   expect([await inTree(), await succeed("get", "svc.timeout")]).toEqual([{ timeout: 30 }, "6\n"]);
   expect(await succeed("get", "svc.timeout", "--offline")).toBe("30\n");

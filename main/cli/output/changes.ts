@@ -78,7 +78,8 @@ function describeChanges({ config }: ChangedRepository, changes: readonly ToldCh
         );
       const shown = showValue(value, schema, false);
       if (own.some(({ absent }) => absent)) return [`nothing to unset: ${path} has its default, ${shown}`];
-      return [`${own.some(({ op }) => op === "unset") ? "unset; now" : "set"} ${path} = ${shown}${where}`];
+      const isUnset = own.some(({ op }) => op === "unset");
+      return [isUnset ? `unset${where}; now ${path} = ${shown}` : `set ${path} = ${shown}${where}`];
     }),
   );
 }
