@@ -1,6 +1,8 @@
+import { isFieldName } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import type { SchemaResources } from "../../shared/schema/schema-resources.ts";
+import { mapSubschemas } from "../../shared/schema/subschemas.ts";
 import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { keepingReferences, pointedTo, tokensOf } from "./kept-references.ts";
 
 /** A scope's schema with its fields, and what of it has no effect. */
 export interface ScopeFields {
@@ -20,24 +22,31 @@ const rulesOfAll = [
 ];
 
 /**
- * Makes the properties of an object schema the fields of a scope, also those behind a `$ref` or an `allOf` at the root. A field without a
- * default gets null, "not set". Undefined if there are no properties.
+ * Makes the properties of an object schema the fields of a scope, also those behind a `$ref` or an `allOf` at the root. Properties whose
+ * names no field can have are left out. A field without a default gets null, "not set". `root`: from `translateSchema`. Undefined if there
+ * are no properties.
  */
-export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): ScopeFields | undefined {
+export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   const fields = new Map<string, JsonValue>();
   const required = new Set<string>();
   const ignored = new Set<string>();
+  const leftOut = new Set<string>();
+  /** Properties that are no field, or a field with other rules: references to them need what they were. */
+  const moved = new Set<string>();
   const seen = new Set<JsonValue>();
   const visit = (schema: JsonValue | undefined) => {
     if (!isJsonObject(schema ?? null) || seen.has(schema ?? null)) return;
     const { $ref, allOf, properties, required: names, additionalProperties, ...rest } = schema as JsonObject;
     seen.add(schema ?? null);
-    if (typeof $ref === "string") visit(resources.resolve(root, $ref) as JsonValue | undefined);
+    if (typeof $ref === "string") visit(pointedTo(root, $ref));
     if (Array.isArray(allOf)) for (const part of allOf) visit(part);
     for (const [field, own] of Object.entries(isJsonObject(properties ?? null) ? (properties as JsonObject) : {})) {
-      // Many settings files name their schema so, for editors.
-      if (field === "$schema") continue;
+      const isField = isFieldName(field);
       const before = fields.get(field);
+      if (!isField || before !== undefined) moved.add(field);
+      // Many settings files name their schema so, for editors.
+      if (!isField && field !== "$schema") leftOut.add(field);
+      if (!isField) continue;
       const ours = own === true ? {} : own;
       if (before === undefined) fields.set(field, ours);
       else {
@@ -54,32 +63,46 @@ export function scopeFieldsOf(root: JsonObject, resources: SchemaResources): Sco
 
   const unset = new Set<string>();
   const notes = [...ignored].map(rule => `${rule} is a rule for all fields together, which is not checked`);
+  for (const name of leftOut) notes.push(`${JSON.stringify(name)} cannot be the name of a field, so it is left out`);
   for (const [name, field] of fields) {
     if (!isJsonObject(field) || field["default"] !== undefined) continue;
     fields.set(name, { ...field, default: null, ...(required.has(name) && { "x-required": true }) });
     unset.add(name);
   }
-  for (const name of required) if (!fields.has(name)) notes.push(`it requires "${name}", which is not a field`);
+  for (const name of required)
+    if (!fields.has(name) && !leftOut.has(name)) notes.push(`it requires "${name}", which is not a field`);
   const file = seen.size > 1 ? (withoutFieldKeywords(root, seen) as JsonObject) : root;
   const { $ref: _, allOf, ...others } = file;
   // An empty list is no list of schemas, which the check of the scope says.
   const rest = Array.isArray(allOf) && allOf.length > 0 ? others : { ...others, ...(allOf !== undefined && { allOf }) };
   // Its fields were collected above; their own schemas are checked one by one.
-  const schema = { ...rest, type: "object", properties: Object.fromEntries(fields) } as unknown as ScopeSchema;
-  return { schema, unset, required: [...required].filter(name => unset.has(name)), notes };
+  const whole: JsonObject = { ...rest, type: "object", properties: Object.fromEntries(fields) };
+  const isMoved = (reference: string) => {
+    const [keyword, name] = tokensOf(reference);
+    if (keyword === undefined) return moved.size > 0 || seen.size > 1;
+    return keyword === "allOf" || (keyword === "properties" && name !== undefined && moved.has(name));
+  };
+  const original = () => withoutFieldKeywords(root, new Set([...seen, root])) as JsonObject;
+  const schema = moved.size + seen.size > 1 ? keepingReferences(whole, original, isMoved) : whole;
+  return {
+    schema: schema as unknown as ScopeSchema,
+    unset,
+    required: [...required].filter(name => unset.has(name)),
+    notes,
+  };
 }
 
 /** A copy in which the properties of these schemas have no keywords about whole fields: there, they would count for any value. */
-function withoutFieldKeywords(value: JsonValue, schemas: ReadonlySet<JsonValue>): JsonValue {
-  const copy = (part: JsonValue) => withoutFieldKeywords(part, schemas);
-  if (Array.isArray(value)) return value.map(copy);
-  if (!isJsonObject(value)) return value;
-  const entries = Object.entries(value).map(([name, part]) => {
-    if (name !== "properties" || !schemas.has(value) || !isJsonObject(part)) return [name, copy(part)];
-    const properties = Object.entries(part).map(([field, own]) => [field, copy(filtered(own, isForAnyValue))]);
-    return [name, Object.fromEntries(properties)];
-  });
-  return Object.fromEntries(entries) as JsonObject;
+function withoutFieldKeywords(schema: JsonValue, schemas: ReadonlySet<JsonValue>): JsonValue {
+  if (!isJsonObject(schema)) return schema;
+  const copy = mapSubschemas(schema, inner => withoutFieldKeywords(inner, schemas));
+  const { properties } = copy;
+  if (!schemas.has(schema) || !isJsonObject(properties ?? null)) return copy;
+  const own = Object.entries(properties as JsonObject).map(([field, one]) => [
+    field,
+    isJsonObject(one) ? filtered(one, isForAnyValue) : one,
+  ]);
+  return { ...copy, properties: Object.fromEntries(own) };
 }
 
 const isForAnyValue = (keyword: string) => !(fieldKeywords as readonly string[]).includes(keyword);

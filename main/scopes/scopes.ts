@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { type CompiledSchema, type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
+import { endlessReferences } from "../../shared/schema/endless-references.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
 import { linearPattern } from "../../shared/schema/linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
@@ -209,16 +210,23 @@ export function* compilingScope(
 ): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isJsonObject(source as JsonValue)) throw new ScopeSchemaError(noFields);
-  let json = translated(source as JsonObject);
+  const root = translated(source as JsonObject);
   yield;
-  let resources = yield* SchemaResources.reading(json);
-  const collected = scopeFieldsOf(json, resources);
-  if (collected === undefined || ![json["type"] ?? "object"].flat().includes("object"))
+  const collected = scopeFieldsOf(root);
+  if (collected === undefined || ![root["type"] ?? "object"].flat().includes("object"))
     throw new ScopeSchemaError(noFields);
   const { schema, unset, required, notes } = collected;
-  // Objects are known by identity from here on, so these are the ones that the scope has.
-  json = schema as unknown as JsonObject;
-  resources = yield* SchemaResources.reading(json);
+  const json = schema as unknown as JsonObject;
+  yield;
+  const resources = yield* SchemaResources.reading(json);
+  const endless = yield* endlessReferences(resources);
+  if (endless.length > 0)
+    throw new ScopeSchemaError(
+      ...endless.map(
+        ({ $ref }) =>
+          `its $ref "${$ref}" leads back to itself before it reaches a part of the value: no check would end`,
+      ),
+    );
   const patterns = new Map<string, () => TextPattern>();
   const patternOf = (source: string) => {
     const pattern = patterns.get(source) ?? attempt(makePattern, source);

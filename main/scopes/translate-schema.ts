@@ -40,7 +40,9 @@ export function translateSchema(root: JsonObject): JsonObject {
 
 class Translation {
   readonly #root: JsonObject;
+  /** Of the whole file, and of each schema in it: a part with an `$id` and a `$schema` of its own has its own. */
   readonly #draft: number;
+  readonly #drafts = new Map<JsonObject, number>();
   /** By absolute URI without fragment. */
   readonly #resources = new Map<string, Resource>();
   readonly #bases = new Map<JsonObject, string>();
@@ -51,23 +53,12 @@ class Translation {
 
   constructor(root: JsonObject) {
     this.#root = root;
-    const { $schema } = root;
     // Without one, lists in `items` tell that it is an older draft; nothing else differs.
-    const known =
-      $schema === undefined
-        ? 2019
-        : drafts[
-            String($schema)
-              .replace(/^https?:\/\//, "")
-              .replace(/#$/, "")
-          ];
-    if (known === undefined)
-      throw new SchemaError(`its $schema is "${$schema}": known are draft-04, draft-06, draft-07, 2019-09 and 2020-12`);
-    this.#draft = known;
+    this.#draft = root["$schema"] === undefined ? 2019 : draftOf(root["$schema"]);
   }
 
   run(): JsonObject {
-    this.#index(this.#root, ownBase, "", []);
+    this.#index(this.#root, ownBase, this.#draft, "", []);
     const made = {
       ...(this.#root["$schema"] !== undefined && { $schema: dialect2020 }),
       ...this.#translate(this.#root, true),
@@ -77,15 +68,17 @@ class Translation {
   }
 
   /** Records the base and the new place of a schema and of all schemas in it. */
-  #index(schema: JsonValue, outerBase: string, pointer: string, place: readonly string[]): void {
+  #index(schema: JsonValue, outerBase: string, outerDraft: number, pointer: string, place: readonly string[]): void {
     this.#places.set(pointer, place);
     if (!isJsonObject(schema)) return;
-    const id = this.#idOf(schema);
+    const draft = place.length > 0 && isWhole(schema) ? draftOf(schema["$schema"]) : outerDraft;
+    this.#drafts.set(schema, draft);
+    const id = idOf(schema, draft);
     const base = id === undefined ? outerBase : absolute(id, outerBase);
     if (place.length === 0) this.#resources.set(ownBase, { pointer, anchors: new Map() });
     if (base !== outerBase) this.#resources.set(base, { pointer, anchors: new Map() });
     this.#bases.set(schema, base);
-    for (const name of this.#anchorsOf(schema)) this.#resources.get(base)?.anchors.set(name, pointer);
+    for (const name of anchorsOf(schema, draft)) this.#resources.get(base)?.anchors.set(name, pointer);
     const { $dynamicAnchor } = schema;
     if (typeof $dynamicAnchor === "string") {
       if (this.#dynamic.has($dynamicAnchor))
@@ -95,7 +88,7 @@ class Translation {
     if (schema["$recursiveAnchor"] === true && place.length > 0)
       this.#problems.push("it has a $recursiveAnchor inside of another schema, which is not supported");
     for (const [inner, from, to] of this.#schemasIn(schema))
-      this.#index(inner, base, pointer + joinPointer(from), [...place, ...to]);
+      this.#index(inner, base, draft, pointer + joinPointer(from), [...place, ...to]);
   }
 
   /** What is directly in a schema and may be one, with the way to it here and in the translation. */
@@ -111,8 +104,9 @@ class Translation {
 
   /** The keyword of 2020-12 for one of the schema's draft; undefined if it has no effect there. */
   #keywordFor(schema: JsonObject, keyword: string): string | undefined {
-    if (this.#draft <= 7 && typeof schema["$ref"] === "string" && !besideReference.test(keyword)) return undefined;
-    if (this.#draft < 2020 && Array.isArray(schema["items"])) {
+    const draft = this.#draftOf(schema);
+    if (draft <= 7 && typeof schema["$ref"] === "string" && !besideReference.test(keyword)) return undefined;
+    if (draft < 2020 && Array.isArray(schema["items"])) {
       if (keyword === "items") return "prefixItems";
       if (keyword === "additionalItems") return "items";
     } else if (keyword === "additionalItems") return undefined;
@@ -123,23 +117,14 @@ class Translation {
     return /^(?:\$defs|definitions|dependencies|dependentSchemas|patternProperties|properties)$/.test(keyword);
   }
 
-  #idOf(schema: JsonObject): string | undefined {
-    if (this.#draft <= 7 && typeof schema["$ref"] === "string") return undefined;
-    const id = this.#draft === 4 ? schema["id"] : schema["$id"];
-    return typeof id === "string" && !id.startsWith("#") && id !== "" ? id.replace(/#.*$/s, "") : undefined;
-  }
-
-  /** Before 2019-09 an anchor is an id that begins or ends with it. */
-  #anchorsOf(schema: JsonObject): string[] {
-    const { $anchor, $dynamicAnchor } = schema;
-    const id = this.#draft === 4 ? schema["id"] : this.#draft <= 7 ? schema["$id"] : undefined;
-    const ofId = typeof id === "string" ? /#(.+)$/s.exec(id)?.[1] : undefined;
-    return [$anchor, $dynamicAnchor, ofId].filter(name => typeof name === "string");
+  #draftOf(schema: JsonObject): number {
+    return this.#drafts.get(schema) ?? this.#draft;
   }
 
   #translate(schema: JsonObject, isRoot: boolean): JsonObject {
     // A map, because a file may have a keyword called __proto__.
     const made = new Map<string, JsonValue>();
+    const draft = this.#draftOf(schema);
     for (const [keyword, operand] of Object.entries(schema)) {
       const to = this.#keywordFor(schema, keyword);
       if (to === undefined && keyword !== "additionalItems" && ours.test(JSON.stringify({ [keyword]: operand })))
@@ -147,13 +132,13 @@ class Translation {
           `its "${keyword}" beside $ref has no effect before 2019-09, but has keywords of Repoconf: move them`,
         );
       if (to === undefined || /^(?:\$schema|\$anchor|\$dynamicAnchor|\$recursiveAnchor)$/.test(to)) continue;
-      if (to === "$id" || (to === "id" && this.#draft === 4)) {
+      if (to === "$id" || (to === "id" && draft === 4)) {
         if (isRoot && typeof operand === "string" && !operand.startsWith("#")) made.set("$id", operand);
       } else if (/^\$(?:ref|dynamicRef|recursiveRef)$/.test(to) && typeof operand === "string") {
         const reference = this.#reference(schema, operand);
         if (!made.has("$ref")) made.set("$ref", reference);
         else addTo(made, "allOf", [{ $ref: reference }]);
-      } else if (this.#draft === 4 && /^exclusiveM(?:in|ax)imum$/.test(to) && typeof operand === "boolean") {
+      } else if (draft === 4 && /^exclusiveM(?:in|ax)imum$/.test(to) && typeof operand === "boolean") {
         const limit = schema[to === "exclusiveMinimum" ? "minimum" : "maximum"];
         if (operand && typeof limit === "number") made.set(to, limit);
       } else if (!this.#isReplacedBound(schema, to)) {
@@ -167,7 +152,7 @@ class Translation {
 
   /** Whether `minimum` or `maximum` is exclusive by a `true` beside it, as in draft-04. */
   #isReplacedBound(schema: JsonObject, keyword: string): boolean {
-    if (this.#draft !== 4) return false;
+    if (this.#draftOf(schema) !== 4) return false;
     return (
       (keyword === "minimum" && schema["exclusiveMinimum"] === true) ||
       (keyword === "maximum" && schema["exclusiveMaximum"] === true)
@@ -192,6 +177,34 @@ class Translation {
     this.#problems.push(`its $ref "${reference}" ${why}`);
     return "#";
   }
+}
+
+/** Throws SchemaError if it is not one of those that are known. */
+function draftOf($schema: JsonValue | undefined): number {
+  const name = String($schema).replace(/^https?:\/\//, "");
+  const known = drafts[name.replace(/#$/, "")];
+  if (known !== undefined) return known;
+  throw new SchemaError(`its $schema is "${$schema}": known are draft-04, draft-06, draft-07, 2019-09 and 2020-12`);
+}
+
+/** Whether it says its own name and draft, as a file does, in whatever draft it is. */
+function isWhole({ $schema, $id }: JsonObject): boolean {
+  return typeof $schema === "string" && typeof $id === "string";
+}
+
+function idOf(schema: JsonObject, draft: number): string | undefined {
+  const isIgnored = draft <= 7 && typeof schema["$ref"] === "string" && !isWhole(schema);
+  if (isIgnored) return undefined;
+  const id = draft === 4 && !isWhole(schema) ? schema["id"] : schema["$id"];
+  return typeof id === "string" && !id.startsWith("#") && id !== "" ? id.replace(/#.*$/s, "") : undefined;
+}
+
+/** Before 2019-09 an anchor is an id that begins or ends with it. */
+function anchorsOf(schema: JsonObject, draft: number): string[] {
+  const { $anchor, $dynamicAnchor } = schema;
+  const id = draft === 4 ? schema["id"] : draft <= 7 ? schema["$id"] : undefined;
+  const ofId = typeof id === "string" ? /#(.+)$/s.exec(id)?.[1] : undefined;
+  return [$anchor, $dynamicAnchor, ofId].filter(name => typeof name === "string");
 }
 
 /** Adds to a list, which a second reference may have begun. */

@@ -39,3 +39,14 @@ export function* subschemas(schema: JsonObject): Generator<JsonObject> {
     for (const value of inner) if (isJsonObject(value)) yield value;
   }
 }
+
+/** A copy of a schema with `map` of each schema directly inside it, `true` and `false` included. */
+export function mapSubschemas(schema: JsonObject, map: (inner: JsonValue) => JsonValue): JsonObject {
+  const mapped = Object.entries(schema).map(([keyword, operand]): [string, JsonValue] => {
+    if (oneSchema.has(keyword)) return [keyword, map(operand)];
+    if (manySchemas.has(keyword) && Array.isArray(operand)) return [keyword, operand.map(map)];
+    if (!namedSchemas.has(keyword) || !isJsonObject(operand)) return [keyword, operand];
+    return [keyword, Object.fromEntries(Object.entries(operand).map(([name, inner]) => [name, map(inner)]))];
+  });
+  return Object.fromEntries(mapped);
+}

@@ -32,7 +32,7 @@ test("scope add makes a scope of a schema of an older draft and the files beside
   const shown = await home.run(["scope", "add", file, "--dry-run"]);
   expect(shown).toMatchObject({ code: 0 });
   expect(shown.output).toMatch(/tool\.token\tstring\tnot set, but required/);
-  expect(shown.output).toMatch(/tool\.port\tany\t80/);
+  expect(shown.output).toMatch(/tool\.port\tinteger to 65535\t80/);
   expect(shown.errorOutput).toContain("minProperties is a rule for all fields together");
   expect(await home.succeed(["scope", "list"])).not.toContain("tool");
 
@@ -77,4 +77,36 @@ test("scope add names every problem at once, and adds nothing", async () => {
   await home.refuse(3, ["scope", "add", file, "--name", "no/name", "--yes"], "line 2");
   await home.refuse(2, ["scope", "add", join(home.workFolder, "missing.json"), "--yes"], "cannot be read");
   expect(await home.succeed(["scope", "list"])).not.toContain("broken");
+});
+
+test("scope add bundles files of other drafts that refer back to the first, and describe says what references lead to", async () => {
+  await using home = await makeShop();
+  const write = (name: string, value: object) => writeFile(join(home.workFolder, name), JSON.stringify(value));
+  await write(".lintrc.json", {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: "https://elsewhere.test/lint.json",
+    properties: {
+      level: { $ref: "types.json#/definitions/level", default: 1 },
+      rule: { allOf: [{ $ref: "types.json" }, { properties: { name: { type: "string" } } }], default: {} },
+    },
+    $defs: { name: { enum: ["a", "b"] } },
+  });
+  await write("types.json", {
+    $schema: "http://json-schema.org/draft-04/schema#",
+    id: "https://elsewhere.test/types.json",
+    type: "object",
+    properties: { kind: { $ref: ".lintrc.json#/$defs/name" } },
+    definitions: { level: { type: "integer", maximum: 5, exclusiveMaximum: true } },
+  });
+  await home.succeed(["scope", "add", join(home.workFolder, ".lintrc.json"), "--yes"]);
+  await home.succeed(["set", "lintrc.level=4", 'lintrc.rule:={"kind":"a"}']);
+  await home.refuse(3, ["set", "lintrc.level=5"], "must be less than 5");
+  await home.refuse(3, ["set", 'lintrc.rule:={"kind":"c"}'], 'must be "a" or "b"');
+  expect(await home.succeed(["describe", "lintrc.level"])).toContain("takes    integer");
+  const shown = await home.succeed(["describe", "lintrc.rule"]);
+  expect(shown).toContain("takes    object");
+  expect(shown).toContain('{ "kind"?: "a" | "b", "name"?: string }');
+  await writeFile(join(home.workFolder, "types.json"), "{\n oops");
+  const broken = ["scope", "add", join(home.workFolder, ".lintrc.json"), "--yes"];
+  await home.refuse(3, broken, /types\.json, line 2, column 2/);
 });

@@ -20,6 +20,14 @@ const shop = {
     tree: { $ref: "#/$defs/tree", default: { name: "root" } },
     limits: { type: "object", additionalProperties: { type: "integer" }, default: {} },
     either: { anyOf: [{ type: "string" }, { type: "array", items: { type: "boolean" } }], default: "" },
+    merged: {
+      allOf: [
+        { $ref: "#/$defs/tree" },
+        { type: "object", properties: { port: { type: "integer" } }, required: ["port"] },
+      ],
+      properties: { tag: { type: "string" } },
+      default: { name: "a", port: 1 },
+    },
     anything: { default: null },
     options: {
       type: "object",
@@ -72,7 +80,8 @@ export function use({ shop, svc }: ConfigScopes): readonly (string | number | un
   const text: string = shop.class;
   // @ts-expect-error: there is no such field
   shop.prot;
-  return [shop.port.toFixed(), shop["max-size"], mode, level ?? 0, none ?? text, shop.hosts[0]?.name, shop.limits["a"], inner?.length, svc.timeout];
+  const parts: readonly (string | undefined)[] = [shop.merged.name, shop.merged.port.toFixed(), shop.merged.tag];
+  return [...parts, shop.port.toFixed(), shop["max-size"], mode, level ?? 0, none ?? text, shop.hosts[0]?.name, shop.limits["a"], inner?.length, svc.timeout];
 }
 `;
   await writeFile(join(home.workFolder, "use.ts"), use);

@@ -8,6 +8,7 @@ import { compileScope, type Scope, ScopeSchemaError } from "../../scopes/scopes.
 import { showDifference } from "../change/show-difference.ts";
 import type { OutputOptions, SessionOptions } from "../command-options.ts";
 import { withSession } from "../connect/session.ts";
+import { describeType, resolvedSchema } from "../output/describe-schema.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirmOrThrow, print, printJson, printNote, printTable } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
@@ -22,7 +23,9 @@ export interface AddScopeOptions extends SessionOptions, OutputOptions {
 
 /** `repoconf scope add FILE`: makes a scope of a JSON Schema, after showing its fields. Throws CommandError with all its problems. */
 export async function addScope(path: string, options: AddScopeOptions): Promise<void> {
-  const [first = ""] = basename(path).split(".");
+  const [first = ""] = basename(path)
+    .split(".")
+    .filter(part => part !== "");
   const scope = options.name ?? first;
   const { text, compiled, value } = await readScope(path, scope);
   await withSession(options, async ({ client, home }) => {
@@ -31,12 +34,13 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
     const reviewed = await reviewScope(client, one);
     const { schema, required, notes } = compiled;
     if (!options.json) {
-      const rows = Object.entries(schema.properties).map(([field, { type = "any", default: value, title = "" }]) => {
+      const rows = Object.entries(schema.properties).map(([field, own]) => {
+        const { default: value, title = "" } = own;
         const shown =
           value === null ? (required.includes(field) ? "not set, but required" : "not set") : exactText(value);
-        return [`${scope}.${field}`, [type].flat().join(" or "), shown, title];
+        return [`${scope}.${field}`, describeType(resolvedSchema(own, schema)), shown, title];
       });
-      printTable(["FIELD", "TYPE", "DEFAULT", "TITLE"], rows);
+      printTable(["FIELD", "TAKES", "DEFAULT", "TITLE"], rows);
       for (const note of notes) printNote(`${path}: ${visible(note)}.`);
       if (one.serving !== null)
         showDifference(`the scope ${scope}, which it replaces`, one.serving, value, reviewed.hash);

@@ -1,33 +1,57 @@
 import { realpath } from "node:fs/promises";
-import { dirname, relative, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
-import { parseJsonText } from "../../files/json-text.ts";
+import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
 /**
  * Puts the files that the references of a schema name beside it, such as `types.json#/port`, into its `$defs`, each with its relative path
- * as `$id`, which is what the references name. Undefined if there are none. Throws CommandError if a file cannot be read.
+ * as `$id`, which is what the references name, and with its own draft. Undefined if there are none. Throws CommandError if a file cannot
+ * be read.
  */
 export async function bundleSchema(file: string, schema: JsonObject): Promise<JsonObject | undefined> {
   const folder = dirname(resolve(file));
-  const bundled = new Map<string, JsonValue>();
-  const waiting = [...localFilesOf(schema)].map(name => resolve(folder, name));
+  const bundled = new Map<string, JsonObject>();
+  const names = localFilesOf(schema);
+  if (names.size === 0) return undefined;
+  const waiting = [...names].map(name => resolve(folder, name));
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const name = relative(folder, path).replaceAll("\\", "/");
+    // A file may refer back to the first one, which is the whole.
     if (bundled.has(name) || path === resolve(file)) continue;
     const real = await realpath(path).catch(() => path);
     if (name.startsWith("..") || relative(await realpath(folder), real).startsWith(".."))
       throw new CommandError(`${path} is not below ${folder}, so it cannot be added.`, exitCodes.refused);
-    const { value } = parseJsonText(await readNamedFile(path));
-    bundled.set(name, { ...value, $id: name });
+    const value = parsed(path, await readNamedFile(path));
+    bundled.set(name, named(value, name, schema["$schema"]));
     for (const other of localFilesOf(value)) waiting.push(resolve(dirname(path), other));
   }
-  if (bundled.size === 0) return undefined;
-  // Relative paths are only relative to the file if it has no other name.
-  const { $id: _, ...rest } = schema;
-  const defs = isJsonObject(schema["$defs"] ?? null) ? (schema["$defs"] as JsonObject) : {};
-  return { ...rest, $defs: { ...defs, ...Object.fromEntries(bundled) } };
+  const defs = isJsonObject(schema["$defs"]) ? schema["$defs"] : {};
+  return { ...named(schema, basename(file), undefined), $defs: { ...defs, ...Object.fromEntries(bundled) } };
+}
+
+/** The schema of a file under the path by which the others know it, which is only relative to them if it has no other name. */
+function named(schema: JsonObject, name: string, $schema: JsonValue | undefined): JsonObject {
+  const { $id: _, id, ...rest } = schema;
+  const draft = schema["$schema"] ?? $schema;
+  const isId = typeof id === "string" && String(draft).includes("draft-04");
+  return {
+    ...(draft !== undefined && { $schema: draft }),
+    $id: encodeURI(name),
+    ...rest,
+    ...(id !== undefined && !isId && { id }),
+  };
+}
+
+function parsed(path: string, text: string): JsonObject {
+  try {
+    return parseJsonText(text).value;
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    const { line, column, message } = error;
+    throw new CommandError(`${path}, line ${line}, column ${column}: ${message}.`, exitCodes.refused);
+  }
 }
 
 /** The relative paths that references in a schema name. */

@@ -56,7 +56,7 @@ function memberOf(name: string, type: Type, schema: unknown, isRequired: boolean
   return { name, type, isRequired, text, isDeprecated: deprecated === true };
 }
 
-/** Everything in a schema has to hold, so the type of any one keyword is right: the most telling one is taken. */
+/** Everything in a schema has to hold: members are put together, and of other types the most telling one is taken. */
 function typeOf(schema: unknown, walk: Walk): Type {
   walk.left.parts -= 1;
   if (!isJsonObject(schema) || walk.left.parts < 0) return unknown;
@@ -65,16 +65,46 @@ function typeOf(schema: unknown, walk: Walk): Type {
   const listed = value === undefined ? values : [value];
   if (Array.isArray(listed) && listed.length > 0 && listed.every(isLiteral))
     return { kind: "literals", values: listed };
+  const all: Type[] = [];
   if (typeof $ref === "string" && !walk.open.includes($ref)) {
     const target = /^#(?:\/|$)/.test($ref) ? valueAt(walk.root, decoded($ref.slice(1))) : undefined;
-    const referred = typeOf(target, { ...walk, open: [...walk.open, $ref] });
-    if (referred.kind !== "unknown") return referred;
+    all.push(typeOf(target, { ...walk, open: [...walk.open, $ref] }));
   }
-  if (type !== undefined) return unionOf([type].flat().map(one => typeNamed(one, schema, inner)));
+  // Properties alone tell of no type, but beside other parts with members they are more of them.
+  if (type !== undefined) all.push(unionOf([type].flat().map(one => typeNamed(one, schema, inner))));
+  if (Array.isArray(allOf)) all.push(...allOf.map(inner));
+  if (type === undefined && schema["properties"] !== undefined && all.some(({ kind }) => kind === "object"))
+    all.push(typeNamed("object", schema, inner));
   const alternatives = anyOf ?? oneOf;
-  if (Array.isArray(alternatives)) return unionOf(alternatives.map(inner));
-  const all = Array.isArray(allOf) ? allOf.map(inner) : [];
-  return all.find(({ kind }) => kind !== "unknown") ?? unknown;
+  if (Array.isArray(alternatives)) all.push(unionOf(alternatives.map(inner)));
+  return all.reduce(both, unknown);
+}
+
+/** The type of values that have both types. */
+function both(one: Type, other: Type): Type {
+  if (one.kind === "unknown" || other.kind === "literals") return other;
+  if (other.kind === "unknown" || one.kind === "literals") return one;
+  if (one.kind === "object" && other.kind === "object") return withAllMembers(one, other);
+  return one.kind === "union" || other.kind === "object" || other.kind === "integer" ? other : one;
+}
+
+function withAllMembers(one: Type & { kind: "object" }, other: Type & { kind: "object" }): Type {
+  const members = new Map(one.members.map(member => [member.name, member]));
+  for (const member of other.members) {
+    const before = members.get(member.name);
+    members.set(member.name, before === undefined ? member : inBoth(before, member));
+  }
+  return { kind: "object", members: [...members.values()], hasMore: one.hasMore && other.hasMore };
+}
+
+function inBoth(one: Member, other: Member): Member {
+  return {
+    name: one.name,
+    type: both(one.type, other.type),
+    isRequired: one.isRequired || other.isRequired,
+    text: one.text || other.text,
+    isDeprecated: one.isDeprecated || other.isDeprecated,
+  };
 }
 
 function typeNamed(

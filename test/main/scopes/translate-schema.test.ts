@@ -383,3 +383,77 @@ test("what is masked behind a definition of an older draft is masked for a limit
       compileScope("x", scopeWith(draft07, { $ref: "#/definitions/s", ...beside }, { definitions: { s: {} } })),
     ).toThrow(/beside \$ref has no effect/);
 });
+
+test("properties whose names no field can have are left out by name, and references to them and to the whole keep their meaning", () => {
+  const scope = compileScope("x", {
+    $schema: draft07,
+    type: "object",
+    properties: {
+      $schema: { type: "string" },
+      "two words": { type: "integer", "x-env": "TWO" },
+      port: { $ref: "#/properties/two%20words" },
+      nested: { $ref: "#" },
+    },
+    required: ["two words"],
+    additionalProperties: false,
+  });
+  expect([...scope.fields.keys()]).toEqual(["port", "nested"]);
+  expect(scope.notes).toEqual(['"two words" cannot be the name of a field, so it is left out']);
+  const check = (field: string, value: JsonValue) => scope.fields.get(field)?.validate(value) === undefined;
+  expect([check("port", 1), check("port", "a")]).toEqual([true, false]);
+  const inner = { $schema: "x", "two words": 1, port: 2 };
+  expect([check("nested", inner), check("nested", { ...inner, nested: { "two words": 1 } })]).toEqual([true, true]);
+  expect([check("nested", {}), check("nested", { ...inner, other: 1 })]).toEqual([false, false]);
+  expect(check("nested", { ...inner, "two words": "a" })).toBe(false);
+});
+
+test("references to properties behind allOf keep their meaning", () => {
+  const scope = compileScope("x", {
+    allOf: [{ properties: { a: { type: "string", "x-env": "A" } } }, { properties: { a: { maxLength: 2 } } }],
+    properties: { b: { $ref: "#/allOf/0/properties/a" }, c: { $ref: "#/allOf/1/properties/a" } },
+  });
+  const check = (field: string, value: JsonValue) => scope.fields.get(field)?.validate(value) === undefined;
+  expect([check("a", "ab"), check("a", "abc"), check("b", "abc"), check("b", 1)]).toEqual([true, false, true, false]);
+  expect([check("c", "abc"), check("c", 1)]).toEqual([false, true]);
+});
+
+test.each([
+  ["to itself", { a: { $ref: "#/$defs/a" } }],
+  ["through others", { a: { allOf: [{ $ref: "#/$defs/b" }] }, b: { $ref: "#/$defs/a" } }],
+  ["through alternatives", { a: { anyOf: [{ type: "null" }, { not: { $ref: "#/$defs/a" } }] } }],
+])("a reference that leads back %s without a part of the value is refused", (_, $defs) => {
+  expect(() => compileScope("x", { properties: { f: { $ref: "#/$defs/a" } }, $defs })).toThrow(
+    /its \$ref "#\/\$defs\/[ab]" leads back to itself before it reaches a part of the value/,
+  );
+});
+
+test("a reference that leads back through members, items or names is a tree, and checked as deep as the value goes", () => {
+  const tree = {
+    type: "object",
+    properties: { left: { $ref: "#/$defs/tree" }, more: { items: { anyOf: [{ $ref: "#/$defs/tree" }] } } },
+    additionalProperties: false,
+  };
+  const { fields } = compileScope("x", { properties: { f: { $ref: "#/$defs/tree" } }, $defs: { tree } });
+  expect(fields.get("f")?.validate({ left: { more: [{ left: {} }] } })).toBeUndefined();
+  expect(fields.get("f")?.validate({ left: { more: [{ left: { x: 1 } }] } })).toMatchObject({
+    path: "/left/more/0/left",
+  });
+});
+
+test("a part with an $id and a $schema of its own has the meaning of its own draft", () => {
+  const part = { $schema: draft04, $id: "part.json", maximum: 5, exclusiveMaximum: true };
+  const referring = {
+    $schema: draft07,
+    $id: "other.json",
+    $ref: "#/definitions/x",
+    maximum: 1,
+    definitions: { x: {} },
+  };
+  const { fields } = compileScope("x", {
+    $schema: draft2020,
+    properties: { a: { $ref: "part.json" }, b: { $ref: "other.json" }, c: { prefixItems: [{ type: "null" }] } },
+    $defs: { part, referring },
+  });
+  const check = (field: string, value: JsonValue) => fields.get(field)?.validate(value) === undefined;
+  expect([check("a", 4), check("a", 5), check("b", 9), check("c", [1])]).toEqual([true, false, true, false]);
+});

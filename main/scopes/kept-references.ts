@@ -1,0 +1,55 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { mapSubschemas } from "../../shared/schema/subschemas.ts";
+import { joinPointer, pointerTokens } from "../../shared/value-edit.ts";
+
+/*
+ * References of a translated schema: JSON pointers as fragments of a URI, such as "#/$defs/a%20b".
+ */
+
+/** The names and indexes of a reference. */
+export function tokensOf(reference: string): string[] {
+  return pointerTokens(reference.slice(1)).map(decodeURIComponent);
+}
+
+/** What a reference points to. */
+export function pointedTo(root: JsonObject, reference: string): JsonValue | undefined {
+  let at: JsonValue | undefined = root;
+  for (const token of tokensOf(reference)) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, token)) return undefined;
+    at = (at as JsonObject)[token];
+  }
+  return at;
+}
+
+/**
+ * `schema`, whose references point into `original`, from which it was made. What `isMoved` says is not in `schema` any more, or has other
+ * rules there, is copied into its `$defs`, where references to it lead.
+ */
+export function keepingReferences(
+  schema: JsonObject,
+  original: () => JsonObject,
+  isMoved: (reference: string) => boolean,
+): JsonObject {
+  /** By reference: the name in `$defs`. */
+  const names = new Map<string, string>();
+  const copy = (part: JsonValue): JsonValue => {
+    if (!isJsonObject(part)) return part;
+    const made = mapSubschemas(part, copy);
+    const { $ref } = made;
+    if (typeof $ref !== "string" || !isMoved($ref)) return made;
+    const name = names.get($ref) ?? `original:${tokensOf($ref).join("/")}`;
+    names.set($ref, name);
+    return { ...made, $ref: `#${joinPointer(["$defs", encodeURIComponent(name)])}` };
+  };
+  const made = copy(schema) as JsonObject;
+  if (names.size === 0) return schema;
+  const source = original();
+  const { $defs: _, definitions: __, $schema: ___, $id: ____, ...whole } = source;
+  const defs = new Map(Object.entries((made["$defs"] ?? {}) as JsonObject));
+  // A copy may refer to further ones, which the map then gets too.
+  for (const [reference, name] of names) {
+    const target = reference === "#" ? whole : (pointedTo(source, reference) ?? true);
+    defs.set(name, copy(target));
+  }
+  return { ...made, $defs: Object.fromEntries(defs) };
+}

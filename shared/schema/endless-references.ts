@@ -1,0 +1,45 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { type SchemaResources, schemasAtOnce } from "./schema-resources.ts";
+import { subschemas } from "./subschemas.ts";
+
+/** Keywords whose schemas are about the same value as the schema that has them. */
+const aboutTheSame = ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
+
+/**
+ * The schemas whose `$ref` leads back to themselves before it reaches a part of the value, so that no check of a value would end. References
+ * that come back through `properties` or `items` are fine: values end. Yields now and then.
+ */
+export function* endlessReferences(resources: SchemaResources): Generator<void, JsonObject[]> {
+  const found: JsonObject[] = [];
+  const done = new Set<JsonObject>();
+  const open = new Map<JsonObject, Iterator<JsonObject>>();
+  let steps = 0;
+  for (const start of resources.schemas) {
+    // A stack of our own: a chain of references may be longer than the one of calls.
+    const path = [start];
+    for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+      steps += 1;
+      if (steps % schemasAtOnce === 0) yield;
+      const inner = open.get(at) ?? nextOf(at, resources);
+      open.set(at, inner);
+      const next = done.has(at) ? undefined : inner.next();
+      if (next === undefined || next.done === true) {
+        done.add(at);
+        open.delete(at);
+        path.pop();
+      } else if (open.has(next.value)) {
+        const referring = path.slice(path.indexOf(next.value)).findLast(schema => typeof schema["$ref"] === "string");
+        if (referring !== undefined && !found.includes(referring)) found.push(referring);
+      } else path.push(next.value);
+    }
+  }
+  return found;
+}
+
+function* nextOf(schema: JsonObject, resources: SchemaResources): Generator<JsonObject> {
+  const { $ref } = schema;
+  const target = typeof $ref === "string" ? resources.resolve(schema, $ref) : undefined;
+  if (isJsonObject(target)) yield target;
+  const same = Object.fromEntries(Object.entries(schema).filter(([keyword]) => aboutTheSame.includes(keyword)));
+  yield* subschemas(same);
+}
