@@ -11,12 +11,13 @@ import { Settings, type SettingsValues, writeSetting } from "../../home/settings
 import { ScopeFiles } from "../../scopes/scope-files.ts";
 import { Scopes } from "../../scopes/scopes.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
+import { activeEditsOf } from "../../store/log/document-commits.ts";
 import { beginningOf, commitsSince, partsOf } from "../../store/shared/kept-history.ts";
 import { followsSharedLog, hasRepositories, sharedLog } from "../../store/shared/shared-log.ts";
 import { sharedScopesFileName } from "../../store/shared/shared-scopes.ts";
 import { positionFileName } from "../../store/shared/stream/stream-position.ts";
 import type { Store } from "../../store/store.ts";
-import type { RepositoryState } from "../../store/types.ts";
+import type { DocumentCommit, RepositoryState } from "../../store/types.ts";
 import { systemClock } from "../../time/clock.ts";
 import { HeldHome, HomeInUseError } from "./held-home.ts";
 import { openHomeStore } from "./home-store.ts";
@@ -259,9 +260,10 @@ async function readShared(
   });
   const known = new Map<string, Known>();
   const take = (commit: Commit) => {
-    for (const { repo, begins, revision, edits } of commit.documents) {
+    for (const document of commit.documents) {
+      const { repo, begins, revision } = document;
       const before = begins ? undefined : known.get(repo);
-      const values = applyConfigEdits(before?.values ?? {}, edits);
+      const values = applyConfigEdits(before?.values ?? {}, activeEditsOf(document));
       known.set(repo, { revision, values, digest: nextDigest(before?.digest ?? "", commit, repo) });
     }
   };
@@ -294,7 +296,8 @@ function revisionOf({ documents }: Commit, id: string): number {
 
 function nextDigest(digest: string, { time, actor, source, reason, batch, documents }: Commit, id: string): string {
   const document = documents.find(({ repo }) => repo === id);
-  const text = JSON.stringify([digest, time, actor, source, reason, batch, document?.revision, document?.edits]);
+  const { revision, edits, activeEdits }: Partial<DocumentCommit> = document ?? {};
+  const text = JSON.stringify([digest, time, actor, source, reason, batch, revision, edits, activeEdits]);
   return createHash("sha256").update(text).digest("base64url");
 }
 

@@ -6,12 +6,14 @@ import {
   countConfigFields,
 } from "../../../shared/config.ts";
 import { editsBefore, editsOf } from "../../../shared/config-diff.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { readRemote } from "../../git/git-remote.ts";
+import type { ChangeRecord } from "../history/record.ts";
 import type { RecordedDocument, RecordedJournal } from "../history/repository-history.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import type { HeldRepository } from "../log/append-with-retry.ts";
 import { type Commit, type Committed, type Forgetting, numberIn, type SnapshotPart } from "../log/commit-log.ts";
-import { whoOf } from "../log/document-commits.ts";
+import { documentCommit, whoOf } from "../log/document-commits.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
 import type { OpenRepository } from "../repository/repositories.ts";
@@ -109,9 +111,21 @@ export async function* commitsSince(
     }
   for await (const change of journal.forward(after ?? from, state.revision)) {
     const { revision } = change;
-    const document = { repo, lineage, ...(revision === 1 && begins), revision, edits: editsOf(change.changes) };
+    const place = { repo, lineage, ...(revision === 1 && begins), revision };
+    const document = documentCommit(place, fileEditsOf(change), change.changes);
     yield { kind: "commit", ...whoOf(change), number: numberIn(logId, change.position) || 1, documents: [document] };
   }
+}
+
+/**
+ * What a revision changed in the files. A value that became inactive without an edit, as by a schema, stays in them. One that became active
+ * counts as an edit: the machine that reads this may have begun after the file got it.
+ */
+function fileEditsOf({ changes, unedited = [] }: ChangeRecord): ConfigEdit[] {
+  const kept = new Set(unedited.map(({ scope, field }) => joinConfigPath(scope, field)));
+  return editsOf(
+    changes.filter(({ scope, field, after }) => after !== undefined || !kept.has(joinConfigPath(scope, field))),
+  );
 }
 
 /** The first commit of a repository in parts that messages can hold. */

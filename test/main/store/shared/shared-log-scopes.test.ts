@@ -269,6 +269,38 @@ describeWithNats("scopes of daemons that share a log", () => {
       await until(async () => (await ownOf(daemon))["own"]?.["size"] === 80, "the value in the file");
   });
 
+  test("that make a value inactive leave it in every file, also by a snapshot: on a machine that was away, and on one that joins", async () => {
+    await using world = await makeSharedWorld();
+    await writeScope(world, "laptop", "own", schemaText(100));
+    await using laptop = await world.start("laptop");
+    await laptop.addRepository("shop");
+    await laptop.owner.call("config/set", { repo: "shop", "own.size": 80, "svc.timeout": 3 });
+    {
+      await using desk = await world.start("desk");
+      await sees(desk, "shop", 3);
+      expect(JSON.parse(await desk.readRepository("shop")).config.own).toEqual({ size: 80 });
+    }
+    await writeScope(world, "laptop", "own", schemaText(50));
+    await hasHealth(laptop, 1103);
+    await set(laptop, "shop", 4);
+    await shorten(laptop, "shop");
+    await using desk = await world.start("desk");
+    await using board = await world.start("board");
+    const everywhere = [laptop, desk, board];
+    for (const daemon of everywhere) {
+      await sees(daemon, "shop", 4);
+      await hasHealth(daemon, 1103);
+      expect(await ownOf(daemon)).toEqual({ own: { size: 1 } });
+      expect(JSON.parse(await daemon.readRepository("shop")).config.own).toEqual({ size: 80 });
+    }
+    const late = homeAt(world.home("late"));
+    await mkdir(late.folder, { recursive: true });
+    expect(await copyFromShared({ home: late, address: world.address, onProgress: () => {} })).toBe(1);
+    await writeScope(world, "laptop", "own", schemaText(200));
+    for (const daemon of everywhere)
+      await until(async () => (await ownOf(daemon))["own"]?.["size"] === 80, "the value in the file");
+  });
+
   test("that were deleted while a daemon was away take their values out of service there, including earlier ones", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(100));
