@@ -261,3 +261,38 @@ test.concurrent.for(zshSettings)("the hook for zsh works with %s", async ([_, be
   const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
   expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
 });
+
+const bashSettings = [
+  ["set -k, with which declarations do not see their assignments", "set -k"],
+  ["set -euf and pipefail", "set -euf -o pipefail"],
+  ["an IFS of what paths, numbers and names consist of", "IFS=_/.0123456789abcdefghijklmnopqrstuvwxyz"],
+] as const;
+
+test.concurrent.for(bashSettings)("the hook for bash works with %s, and leaves it", async ([_, before], context) => {
+  context.skip(!isThere.bash, "bash");
+  const { folder, shell } = await openShell("bash");
+  // An interactive shell has more letters in $- at its prompt than before.
+  const kept = `\${-//[!efku]/}$IFS`;
+  const same = `[[ "${kept}" == "$were" ]] && echo same`;
+  const { output, errorOutput } = await shell.type(
+    [`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A"), same],
+    `${before}\nwere=${kept}`,
+  );
+  expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset", "same"]);
+  expect(errorOutput).not.toMatch(/^repoconf:|unbound/m);
+});
+
+test.concurrent("the hook for bash bears a PWD that is no absolute path: a shell that began in a deleted folder", async context => {
+  context.skip(!isThere.bash, "bash");
+  const { home, folder, shell } = await openShell("bash");
+  const { output } = await shell.type([
+    "mkdir gone; cd gone; rmdir ../gone",
+    `env -u PWD bash --noprofile --rcfile '${home.workFolder}/bashrc' -i`,
+    "cd .",
+    `echo "at $PWD \${B-none}"`,
+    `cd ${quoted(folder)}`,
+    'echo "B=$B"',
+    "exit",
+  ]);
+  expect(output.trim().split("\n")).toEqual(["at . none", "B=plain"]);
+});

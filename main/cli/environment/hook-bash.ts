@@ -64,11 +64,14 @@ __repoconf_request() {
 }
 
 __repoconf_hook() {
-  local __repoconf_last=$?
+  set -- "$?"
+  # With set -k, declarations do not see their assignments.
+  local -
+  set +k
   __repoconf_step || :
   # With set -e, returning the status would exit the shell, even after "! true", which does not.
   if [[ ! -o errexit ]]; then
-    return "$__repoconf_last"
+    return "$1"
   fi
 }
 
@@ -97,6 +100,8 @@ __repoconf_install() {
   fi
 }
 
+__repoconf_options=$-
+set +k
 if [[ $(declare -p __repoconf_kinds 2>/dev/null) != "declare -A"* ]]; then
   # Not sourced before in this shell. Texts may come from one around it that exports everything.
   declare -gA __repoconf_kinds=() __repoconf_owns=() __repoconf_befores=()
@@ -121,4 +126,7 @@ if [[ $__repoconf_curl != /* ]]; then
   __repoconf_curl=
 fi
 __repoconf_install
+if [[ $__repoconf_options == *k* ]]; then
+  set -k
+fi
 `;
