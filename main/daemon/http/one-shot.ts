@@ -104,6 +104,11 @@ export class OneShotRequests {
     endWith(socket, brokenRequest(code));
   }
 
+  /** Answers a request whose header does not arrive. No other request of the connection is being answered. */
+  refuseSlow(socket: Duplex): void {
+    endWith(socket, tooSlow());
+  }
+
   /** Answers a request that asks for another protocol on its connection, such as `h2c`. Node reads no more from it as HTTP. */
   refuseUpgrade(socket: Duplex, channel: Channel, refusal: Refusal | undefined): void {
     socket.on("error", () => {});
@@ -199,10 +204,14 @@ function brokenRequest(code: string | undefined): RepoconfError {
     case "HPE_HEADER_OVERFLOW":
       return new RepoconfError(1107, "The header of the request is too large.");
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new HttpError(408, "The request did not arrive in time.");
+      return tooSlow();
     default:
       return new RepoconfError(1101, "This is not an HTTP request.");
   }
+}
+
+function tooSlow(): HttpError {
+  return new HttpError(408, "The request did not arrive in time.");
 }
 
 const plainText = "text/plain; charset=utf-8";

@@ -11,6 +11,7 @@ import { createGuard, type Guard, guardLocally, hasOwnOrigin, isOneShot, type Re
 import { type HeldServer, type LocalServer, listenLocally, listenOnFreePort, listenOnLoopback } from "./listen.ts";
 import { answeredOldClient } from "./old-client.ts";
 import type { OneShotRequests } from "./one-shot.ts";
+import { refuseSlowHeaders } from "./slow-headers.ts";
 
 /*
  * The daemon's HTTP servers. Security posture:
@@ -40,7 +41,7 @@ export interface RequestHandlers {
   /** Answers requests other than Socket.IO's, after the guard has accepted them. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onRefusal(refusal: Refusal, request: IncomingMessage): void;
-  readonly oneShot: Pick<OneShotRequests, "answer" | "refuseBroken" | "refuseUpgrade">;
+  readonly oneShot: Pick<OneShotRequests, "answer" | "refuseBroken" | "refuseSlow" | "refuseUpgrade">;
 }
 
 /** Milliseconds that a client has to read its last packets. */
@@ -112,6 +113,7 @@ export class DaemonServer {
     for (const event of ["request", "upgrade"] as const)
       this.#local.server.on(event, (request: IncomingMessage) => this.#ofSocket.add(request));
     this.#local.server.on("clientError", (error, socket) => handlers.oneShot.refuseBroken(error, socket));
+    refuseSlowHeaders(this.#local.server, this.#clock, socket => handlers.oneShot.refuseSlow(socket));
     letDecideOnBodies(this.#local.server);
     this.#serve(this.#local, guardLocally, handlers);
   }

@@ -51,7 +51,7 @@ test("requests that arrive before the server is open wait, on the port and on th
       response.end(url);
     },
     onRefusal: () => {},
-    oneShot: { answer: async () => {}, refuseBroken: () => {}, refuseUpgrade: () => {} },
+    oneShot: { answer: async () => {}, refuseBroken: () => {}, refuseSlow: () => {}, refuseUpgrade: () => {} },
   });
   for (const { text } of clients) await until(() => text().endsWith("/early"), "the answer");
   await until(() => connections === 1, "the connection");

@@ -239,7 +239,8 @@ test.runIf(onUnix)(
     const before = clock.waiting();
     using raw = await openRaw(path);
     raw.socket.write(`${headOf(t.ownerKey, "key/self", "Content-Length: 2")}\r\n\r\n{`);
-    await until(() => clock.waiting() === before + 1, "the body to be waited for");
+    // For the body, and to look at the connections.
+    await until(() => clock.waiting() === before + 2, "the body to be waited for");
     clock.advance(9_999);
     expect(raw.received).toBe("");
     clock.advance(1);
@@ -248,9 +249,36 @@ test.runIf(onUnix)(
     expect(await raw.closed()).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":1107/);
     const gone = await openRaw(path);
     gone.socket.write(`${headOf(t.ownerKey, "key/self", "Content-Length: 2")}\r\n\r\n{`);
-    await until(() => clock.waiting() === before + 1, "the body to be waited for");
+    await until(() => clock.waiting() === before + 2, "the body to be waited for");
     gone.socket.destroy();
     await until(() => clock.waiting() === before, "the client to be noticed");
+  },
+);
+
+test.runIf(onUnix)(
+  "a one-shot request whose header is slow is refused, also a later one of a connection; an idle connection stays",
+  async () => {
+    const clock = new TestClock();
+    await using t = await startTestDaemon({ clock });
+    const path = await socketOf(t.homeFolder);
+    const isRefused = async (raw: Awaited<ReturnType<typeof openRaw>>) => {
+      // The bytes may arrive at any time; a look after that notices them, and the next one finds them again.
+      await until(() => {
+        clock.advance(5_000);
+        return raw.received.includes("408");
+      }, "the refusal");
+      expect(await raw.closed()).toMatch(/HTTP\/1.1 408 [\s\S]*"code":1107/);
+    };
+    using slow = await openRaw(path);
+    using idle = await openRaw(path);
+    slow.socket.write("POST /svc/key/self HTTP/1.1\r\nHost: loc");
+    await isRefused(slow);
+    clock.advance(60_000);
+    idle.socket.write(requestOf(t.ownerKey, "key/self"));
+    await idle.has(`"name":"owner"`);
+    clock.advance(60_000);
+    idle.socket.write("POST /svc/key/self HTTP/1.1\r\n");
+    await isRefused(idle);
   },
 );
 
@@ -261,11 +289,12 @@ test.runIf(onUnix)("an answer that its client does not read is dropped after a w
     [...Array(4)].map((_, at) => [`s${at}`, { ready: "x".repeat(60_000), image: "" }]),
   );
   await t.owner.call("config/set", { repo: "shop", "svc.services": services });
-  using raw = await openRaw(await socketOf(t.homeFolder));
   const before = clock.waiting();
+  using raw = await openRaw(await socketOf(t.homeFolder));
   raw.socket.pause();
   for (let count = 0; count < 8; count++) raw.socket.write(requestOf(t.ownerKey, "config/list", { repo: "shop" }));
-  await until(() => clock.waiting() > before, "the answers to wait");
+  // One timer looks at the connections.
+  await until(() => clock.waiting() > before + 1, "the answers to wait");
   clock.advance(10_000);
   raw.socket.resume();
   expect((await raw.closed()).length).toBeLessThan(8 * 240_000);
