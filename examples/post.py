@@ -20,6 +20,8 @@ class Daemon(http.client.HTTPConnection):
     def __init__(self, home, api_key):
         super().__init__("localhost", timeout=60)
         self.folder = home / "socket"
+        # A daemon that was killed leaves its socket there, so daemon.json says which one it is.
+        self.path = self.folder / Path(json.loads((home / "daemon.json").read_text())["socket"]).name
         self.headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
 
     def connect(self):
@@ -29,7 +31,7 @@ class Daemon(http.client.HTTPConnection):
             sys.exit(f"{self.folder} must be a folder that only you can enter")
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(str(next(self.folder.iterdir())))
+        self.sock.connect(str(self.path))
 
     def ask(self, name, args):
         """The reply of an operation, such as config/list. If this fails, it is not known whether the operation took effect."""

@@ -1,13 +1,32 @@
+import { once } from "node:events";
 import { chmod, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { openRaw, socketOf } from "../helpers/one-shot.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { runProcess } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const has = async (command: string) => (await runProcess(command, ["--version"]).catch(() => undefined))?.code === 0;
 const [curl, python] = process.platform === "win32" ? [false, false] : [await has("curl"), await has("python3")];
+
+test.skipIf(process.platform === "win32")(
+  "the example in the protocol is answered as it stands, with a key and an id of the home",
+  async () => {
+    const [, head = "", body = ""] =
+      /```text\n(POST [\s\S]*?)\n\n(\{.*\})\n```/.exec(await readFile("docs/protocol.md", "utf8")) ?? [];
+    const { repo } = JSON.parse(body);
+    // As the daemon makes them: a name would be 1102.
+    expect(repo).toMatch(/^[0-9a-f]{24}$/);
+    await using t = await startTestDaemon({ repositories: [repo] });
+    using raw = await openRaw(await socketOf(t.homeFolder));
+    const connection = "Connection: close";
+    raw.socket.write([...head.replace("KEY", t.ownerKey).split("\n"), connection, "", body].join("\r\n"));
+    expect(await raw.closed()).toMatch(/^HTTP\/1\.1 200 [\s\S]*"timeout":900/);
+  },
+);
 
 describe("the examples of one-shot requests in the guide to a tool of your own", () => {
   let t: TestDaemon;
@@ -63,6 +82,22 @@ describe("the examples of one-shot requests in the guide to a tool of your own",
         code: 1,
         errorOutput: expect.stringMatching(/^1102 Unknown/),
       });
+    },
+  );
+
+  test.runIf(curl && python)(
+    titleWith(curl && python, "curl and python3", "both use the daemon's socket, not one that a killed daemon left"),
+    async () => {
+      const leftover = join(t.homeFolder, "socket", "00000000");
+      const server = createServer().listen(leftover);
+      await once(server, "listening");
+      const answers = await Promise.all([byCurl(["shop", "33"]), byPython(join(above.path, "shop"), "33")]);
+      server.close();
+      expect(answers).toMatchObject([
+        { code: 0, errorOutput: "" },
+        { code: 0, errorOutput: "" },
+      ]);
+      expect(answers.map(({ output }) => output.includes("33"))).toEqual([true, true]);
     },
   );
 
