@@ -7,13 +7,15 @@ import type { HealthProblem } from "../../shared/protocol.ts";
 import type { PatternMaker } from "../../shared/schema/compile-schema.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
 import { linearPattern } from "../../shared/schema/linear-pattern.ts";
+import { shortened } from "../../shared/shortened.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
 import { readForeignFile } from "../files/foreign-file.ts";
-import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 import { utf8Text } from "../files/utf8-text.ts";
-import { compileScope, ScopeSchemaError, Scopes } from "../scopes/scopes.ts";
+import { type LocatedFault, locateFaults, mostFaults, ScopeSchemaError } from "../scopes/schema-faults.ts";
+import { compileScope, Scopes } from "../scopes/scopes.ts";
 
 /** The folder for a repository's own scopes, relative to its work tree: `<scope>.schema.json`. */
 export const scopesFolder = join(".repoconf", "scopes");
@@ -68,6 +70,7 @@ export async function readScopesIn(at: string): Promise<WorkTreeScopes> {
   let rest = limits.scopeBytes;
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {
     const file = join(at, name);
+    let json: JsonText | undefined;
     try {
       const text = await readTextFile(file, limits.scopeBytes);
       const scope = name.slice(0, -ending.length);
@@ -75,11 +78,15 @@ export async function readScopesIn(at: string): Promise<WorkTreeScopes> {
       if (rest < 0)
         throw new ScopeSchemaError(`the schemas in this folder have more than ${limits.scopeBytes} bytes in total`);
       if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
-      const { value } = parseJsonText(text);
+      json = parseJsonText(text);
+      const { value } = json;
       scopes.set(compileScope(scope, value, makePattern));
       files.push({ scope, file, text, value });
     } catch (error) {
-      problems.push({ file, problem: problemOf(error) });
+      if (error instanceof ScopeSchemaError && json !== undefined)
+        for (const fault of locateFaults(error.faults.slice(0, mostFaults), json))
+          problems.push({ file, problem: problemOfFault(fault) });
+      else problems.push({ file, problem: problemOf(error) });
     }
   }
   if (names.length > limits.scopesOfWorkTree) {
@@ -118,6 +125,11 @@ function boundedPatterns(): PatternMaker {
     if (made <= limits.patternsOfScope) return linearPattern(source);
     throw new SchemaError(`the schemas in this folder have more than ${limits.patternsOfScope} patterns in total`);
   };
+}
+
+function problemOfFault({ message, pointer, line, column }: LocatedFault): HealthProblem {
+  const at = pointer === "" ? "" : ` (at ${shortened(pointer, limits.shownName)})`;
+  return { code: 1106, message: `${message}${at}; this scope is not used`, line, column };
 }
 
 function problemOf(error: unknown): HealthProblem {

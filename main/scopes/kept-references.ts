@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { mapSubschemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens } from "../../shared/value-edit.ts";
+import { standingFor } from "./schema-faults.ts";
 
 /*
  * References of a translated schema: JSON pointers as fragments of a URI, such as "#/$defs/a%20b".
@@ -34,12 +35,12 @@ export function keepingReferences(
   const names = new Map<string, string>();
   const copy = (part: JsonValue): JsonValue => {
     if (!isJsonObject(part)) return part;
-    const made = mapSubschemas(part, copy);
+    const made = standingFor(mapSubschemas(part, copy), part);
     const { $ref } = made;
     if (typeof $ref !== "string" || !isMoved($ref)) return made;
     const name = names.get($ref) ?? `original:${tokensOf($ref).join("/")}`;
     names.set($ref, name);
-    return { ...made, $ref: `#${joinPointer(["$defs", encodeURIComponent(name)])}` };
+    return standingFor({ ...made, $ref: `#${joinPointer(["$defs", encodeURIComponent(name)])}` }, part);
   };
   const made = copy(schema) as JsonObject;
   if (names.size === 0) return schema;
@@ -51,5 +52,5 @@ export function keepingReferences(
     const target = reference === "#" ? whole : (pointedTo(source, reference) ?? true);
     defs.set(name, copy(target));
   }
-  return { ...made, $defs: Object.fromEntries(defs) };
+  return standingFor({ ...made, $defs: Object.fromEntries(defs) }, schema);
 }

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json
 import { mapSubschemas } from "../../shared/schema/subschemas.ts";
 import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { keepingReferences, pointedTo, tokensOf } from "./kept-references.ts";
+import { standingFor } from "./schema-faults.ts";
 
 /** A scope's schema with its fields, and what of it has no effect. */
 export interface ScopeFields {
@@ -51,7 +52,7 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
       if (before === undefined) fields.set(field, ours);
       else {
         const allOf = [rulesIn(before), rulesIn(ours)];
-        fields.set(field, { ...annotationsOf(before), ...annotationsOf(ours), allOf });
+        fields.set(field, standingFor({ ...annotationsOf(before), ...annotationsOf(ours), allOf }, ours));
       }
     }
     if (Array.isArray(names)) for (const name of names) if (typeof name === "string") required.add(name);
@@ -66,7 +67,8 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   for (const name of leftOut) notes.push(`${JSON.stringify(name)} cannot be the name of a field, so it is left out`);
   for (const [name, field] of fields) {
     if (!isJsonObject(field) || field["default"] !== undefined) continue;
-    fields.set(name, { ...field, default: null, ...(required.has(name) && { "x-required": true }) });
+    const ours = { ...field, default: null, ...(required.has(name) && { "x-required": true }) };
+    fields.set(name, standingFor(ours, field));
     unset.add(name);
   }
   for (const name of required)
@@ -76,7 +78,7 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   // An empty list is no list of schemas, which the check of the scope says.
   const rest = Array.isArray(allOf) && allOf.length > 0 ? others : { ...others, ...(allOf !== undefined && { allOf }) };
   // Its fields were collected above; their own schemas are checked one by one.
-  const whole: JsonObject = { ...rest, type: "object", properties: Object.fromEntries(fields) };
+  const whole = standingFor({ ...rest, type: "object", properties: Object.fromEntries(fields) }, root);
   const isMoved = (reference: string) => {
     const [keyword, name] = tokensOf(reference);
     if (keyword === undefined) return moved.size > 0 || seen.size > 1;
@@ -95,14 +97,17 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
 /** A copy in which the properties of these schemas have no keywords about whole fields: there, they would count for any value. */
 function withoutFieldKeywords(schema: JsonValue, schemas: ReadonlySet<JsonValue>): JsonValue {
   if (!isJsonObject(schema)) return schema;
-  const copy = mapSubschemas(schema, inner => withoutFieldKeywords(inner, schemas));
+  const copy = standingFor(
+    mapSubschemas(schema, inner => withoutFieldKeywords(inner, schemas)),
+    schema,
+  );
   const { properties } = copy;
   if (!schemas.has(schema) || !isJsonObject(properties ?? null)) return copy;
   const own = Object.entries(properties as JsonObject).map(([field, one]) => [
     field,
-    isJsonObject(one) ? filtered(one, isForAnyValue) : one,
+    isJsonObject(one) ? standingFor(filtered(one, isForAnyValue), one) : one,
   ]);
-  return { ...copy, properties: Object.fromEntries(own) };
+  return standingFor({ ...copy, properties: Object.fromEntries(own) }, schema);
 }
 
 const isForAnyValue = (keyword: string) => !(fieldKeywords as readonly string[]).includes(keyword);
@@ -116,7 +121,10 @@ function annotationsOf(schema: JsonValue): JsonObject {
 
 /** Without what is about a whole field and has no effect inside of an `allOf`. */
 function rulesIn(schema: JsonValue): JsonObject {
-  return filtered(schema, keyword => !annotation.test(keyword));
+  return standingFor(
+    filtered(schema, keyword => !annotation.test(keyword)),
+    schema,
+  );
 }
 
 function filtered(schema: JsonValue, keeps: (keyword: string) => boolean): JsonObject {

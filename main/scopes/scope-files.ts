@@ -1,18 +1,18 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
-import { JsonTextError, readJsonText } from "../files/json-text.ts";
+import { type JsonText, JsonTextError, readJsonText } from "../files/json-text.ts";
 import { readUntil } from "../files/read-until.ts";
 import type { Home } from "../home/home.ts";
 import { privateFile } from "../home/prepare-home.ts";
 import type { Clock } from "../time/clock.ts";
 import { runInParts } from "../time/turns.ts";
 import { repositorySchemaText } from "./repository-schema.ts";
-import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
+import { describePlace, type LocatedFault, locateFaults, mostFaults, ScopeSchemaError } from "./schema-faults.ts";
+import { compilingScope, type Scope, type Scopes } from "./scopes.ts";
 
 /** The end of a scope's file name, after the scope's name. */
 export const scopeFileEnding = ".schema.json";
@@ -36,7 +36,7 @@ export class ScopeFiles {
     this.#onProblem = onProblem;
   }
 
-  /** The current problems with the files, one sentence each. */
+  /** The current problems with the files, one sentence each; a file may have several. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -67,7 +67,8 @@ export class ScopeFiles {
         found.set(one.value.scope.name, one.value.scope);
       }
       if (one?.status === "rejected")
-        problems.push(`${join(this.#home.scopes, name)}${describe(one.reason)}; this scope is not used`);
+        for (const what of describe(one.reason))
+          problems.push(`${join(this.#home.scopes, name)}${what}; this scope is not used`);
     }
     const changed: string[] = [];
     for (const { name } of [...this.#scopes.all()]) {
@@ -119,7 +120,7 @@ export class ScopeFiles {
       async () => {
         const text = await file.read();
         if (text === null) return undefined;
-        return { text, ...(text !== known && { value: (await readJsonText(text)).value }) };
+        return { text, ...(text !== known && { json: await readJsonText(text) }) };
       },
       found => found !== undefined,
     );
@@ -131,8 +132,12 @@ export class ScopeFiles {
     if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
     const read = await this.#readFile(join(this.#home.scopes, name), known?.text);
-    if (read?.value === undefined) return read && known;
-    return { text: read.text, scope: await runInParts(compilingScope(scope, read.value)) };
+    if (read?.json === undefined) return read && known;
+    try {
+      return { text: read.text, scope: await runInParts(compilingScope(scope, read.json.value)) };
+    } catch (error) {
+      throw error instanceof ScopeSchemaError ? new LocatedFaultsError(error, read.json) : error;
+    }
   }
 }
 
@@ -148,11 +153,26 @@ interface KnownFile {
 interface ReadFile {
   readonly text: string;
   /** The parsed text; absent if the text is the known one. */
-  readonly value?: JsonObject;
+  readonly json?: JsonText;
 }
 
-function describe(error: unknown): string {
-  if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;
-  if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError) return `: ${error.message}`;
-  return `: ${systemErrorCode(error) ?? String(error)}`;
+/** What is wrong with a schema, with its places in the text. */
+class LocatedFaultsError extends Error {
+  readonly faults: readonly LocatedFault[];
+  readonly more: number;
+
+  constructor({ message, faults }: ScopeSchemaError, text: JsonText) {
+    super(message);
+    this.faults = locateFaults(faults.slice(0, mostFaults), text);
+    this.more = faults.length - this.faults.length;
+  }
+}
+
+/** What follows the file's name, of each problem. */
+function describe(error: unknown): string[] {
+  if (error instanceof JsonTextError) return [`, line ${error.line}, column ${error.column}: ${error.message}`];
+  if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError) return [`: ${error.message}`];
+  if (!(error instanceof LocatedFaultsError)) return [`: ${systemErrorCode(error) ?? String(error)}`];
+  const told = error.faults.map(fault => `, ${describePlace(fault)}: ${fault.message}`);
+  return error.more === 0 ? told : [...told, `: and ${error.more} more problems`];
 }

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { type CompiledSchema, type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
+import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
 import { endlessReferences } from "../../shared/schema/endless-references.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
 import { linearPattern } from "../../shared/schema/linear-pattern.ts";
@@ -14,11 +15,13 @@ import { markingMasks } from "../../shared/scopes/masks.ts";
 import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
+import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { showPointer } from "../../shared/value-place.ts";
 import { metaSchemas } from "./meta-schema.ts";
+import { mostFaults, type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
 import { scopeFieldsOf } from "./scope-fields.ts";
 import { translateSchema } from "./translate-schema.ts";
-import { cachingResults, checkValue, type ValueProblem } from "./value-check.ts";
+import { cachingResults, checkValue, findPrototypeMember, type ValueProblem } from "./value-check.ts";
 
 /** A field that refers to a missing key of another field. */
 export interface BrokenReference {
@@ -57,17 +60,6 @@ export interface Scope {
 
 /** The stored value of a field; undefined if there is none. */
 export type StoredValue = (scope: string, field: string) => JsonValue | undefined;
-
-/** A schema that cannot be used; `problems` and `message` say why. */
-export class ScopeSchemaError extends Error {
-  override readonly name = "ScopeSchemaError";
-  readonly problems: readonly string[];
-
-  constructor(...problems: readonly string[]) {
-    super(shortened(problems.join("; "), limits.shownMessage));
-    this.problems = problems.map(problem => shortened(problem, limits.shownMessage));
-  }
-}
 
 /** All scopes and their rules: which fields exist, which values they may have, and their defaults. */
 export class Scopes {
@@ -209,24 +201,25 @@ export function* compilingScope(
   makePattern: PatternMaker = linearPattern,
 ): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
-  if (!isJsonObject(source as JsonValue)) throw new ScopeSchemaError(noFields);
-  const root = translated(source as JsonObject);
+  if (!isJsonObject(source)) throw new ScopeSchemaError(noFields);
+  const { schema: root, faults: ofTranslation } = translateSchema(source);
   yield;
+  // All at once, so that a person who brings a schema corrects it once.
+  const faults = [...ofTranslation];
   const collected = scopeFieldsOf(root);
-  if (collected === undefined || ![root["type"] ?? "object"].flat().includes("object"))
-    throw new ScopeSchemaError(noFields);
+  const isObject = [root["type"] ?? "object"].flat().includes("object");
+  // Of a draft that is not known, nothing else can be said.
+  if (collected === undefined || !isObject || faults.some(({ pointer }) => pointer === "/$schema"))
+    throw new ScopeSchemaError(...(faults.length > 0 ? faults : [noFields]));
   const { schema, unset, required, notes } = collected;
   const json = schema as unknown as JsonObject;
   yield;
   const resources = yield* SchemaResources.reading(json);
-  const endless = yield* endlessReferences(resources);
-  if (endless.length > 0)
-    throw new ScopeSchemaError(
-      ...endless.map(
-        ({ $ref }) =>
-          `its $ref "${$ref}" leads back to itself before it reaches a part of the value: no check would end`,
-      ),
-    );
+  for (const one of yield* endlessReferences(resources))
+    faults.push({
+      message: `its $ref "${one["$ref"]}" leads back to itself before it reaches a part of the value: no check would end`,
+      pointer: sourceOf(one, ["$ref"]),
+    });
   const patterns = new Map<string, () => TextPattern>();
   const patternOf = (source: string) => {
     const pattern = patterns.get(source) ?? attempt(makePattern, source);
@@ -246,55 +239,62 @@ export function* compilingScope(
     }
   }
   yield;
-  assertIsSchema(metaSchemas.scope, json, new SpareSteps());
+  faults.push(...metaFaults(metaSchemas.scope, json, new SpareSteps()));
   const compiler = new SchemaCompiler(resources, source => patternOf(source)());
   yield;
   const spare = new SpareSteps();
   const fields = new Map<string, Field>();
   const marked = yield* markingMasks(schema, resources);
-  const problems: string[] = [];
+  // Without a reference that is left out, or with one that never ends, defaults cannot be judged.
+  const isWhole = faults.length === 0;
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    try {
-      const compiled = yield* compilingField(compiler, field, fieldSchema, spare, unset.has(field));
-      fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
-    } catch (error) {
-      if (!(error instanceof ScopeSchemaError)) throw error;
-      problems.push(error.message);
-    }
+    const compiled = yield* compilingField(compiler, field, fieldSchema, spare, unset.has(field) || !isWhole);
+    if (Array.isArray(compiled)) faults.push(...compiled);
+    else fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
   }
-  // All at once, so that a person who brings a schema corrects it once.
-  if (problems.length > 0) throw new ScopeSchemaError(...problems);
+  if (faults.length > 0) throw new ScopeSchemaError(...onePerPlace(faults));
   const references = new Map<string, string>();
   for (const [field, { schema: fieldSchema }] of fields) {
     const target = fieldSchema["x-keyOf"];
     if (target === undefined) continue;
-    if (!fields.has(target)) {
-      throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is not a field of the scope`);
-    }
+    if (!fields.has(target))
+      faults.push({
+        message: `the field "${field}" refers to "${target}", which is not a field of the scope`,
+        pointer: sourceOf(json, ["properties", field, "x-keyOf"]),
+      });
     references.set(field, target);
   }
-  const renamed = renamedFields(fields);
+  const renamed = renamedFields(json, fields, faults);
+  if (faults.length > 0) throw new ScopeSchemaError(...faults);
   const names = new Map([...new Set(renamed.values())].map(field => [field, [{ scope: name, field }]]));
   for (const [old, field] of renamed) names.get(field)?.push({ scope: name, field: old });
   const scope = { name, schema, fields, references, renamed, names, unset, required, notes };
-  const [broken] = brokenReferencesIn(scope, () => undefined);
-  if (broken !== undefined) {
-    throw new ScopeSchemaError(`the default of "${broken.field}" is not a key of the default of "${broken.target}"`);
-  }
+  const broken = brokenReferencesIn(scope, () => undefined).map(({ field, target }) => ({
+    message: `the default of "${field}" is not a key of the default of "${target}"`,
+    pointer: sourceOf(json, ["properties", field, "default"]),
+  }));
+  if (broken.length > 0) throw new ScopeSchemaError(...broken);
   return scope;
 }
 
-/** Old names of fields, with the current ones. Throws ScopeSchemaError if an old name is invalid or ambiguous. */
-function renamedFields(fields: ReadonlyMap<string, Field>): ReadonlyMap<string, string> {
+/** Old names of fields, with the current ones. Adds to `faults` which are invalid or ambiguous. */
+function renamedFields(
+  json: JsonObject,
+  fields: ReadonlyMap<string, Field>,
+  faults: SchemaFault[],
+): ReadonlyMap<string, string> {
   const renamed = new Map<string, string>();
   for (const [field, { schema }] of fields) {
     for (const old of [schema["x-renamedFrom"] ?? []].flat()) {
-      const rule = `"x-renamedFrom" of the field "${field}"`;
-      if (!isFieldName(old)) throw new ScopeSchemaError(`${rule}: "${old}" is not a valid field name`);
-      if (fields.has(old)) throw new ScopeSchemaError(`${rule}: "${old}" is a field of the scope`);
       const other = renamed.get(old);
-      if (other !== undefined) throw new ScopeSchemaError(`${rule}: "${old}" is already an old name of "${other}"`);
+      let why: string | undefined;
+      if (!isFieldName(old)) why = "is not a valid field name";
+      else if (fields.has(old)) why = "is a field of the scope";
+      else if (other !== undefined) why = `is already an old name of "${other}"`;
       renamed.set(old, field);
+      if (why === undefined) continue;
+      const pointer = sourceOf(json, ["properties", field, "x-renamedFrom"]);
+      faults.push({ message: `"x-renamedFrom" of the field "${field}": "${old}" ${why}`, pointer });
     }
   }
   return renamed;
@@ -341,25 +341,26 @@ function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
 
 const noFields = `it is not a schema with "type": "object" and "properties"`;
 
-function translated(source: JsonObject): JsonObject {
-  try {
-    return translateSchema(source);
-  } catch (error) {
-    throw error instanceof SchemaError ? new ScopeSchemaError(...error.message.split("; ")) : error;
-  }
+/** The keywords that have an invalid value. */
+function metaFaults(metaSchema: CompiledSchema, schema: JsonObject, spare: SpareSteps, where = ""): SchemaFault[] {
+  const prototype = findPrototypeMember(schema);
+  if (prototype !== undefined)
+    return [{ message: `${where}it must not have a member called __proto__`, pointer: sourceOf(schema, []) }];
+  return metaSchema.check(schema, spare, mostFaults).problems.map(problem => {
+    const tokens = problem.path.map(String);
+    const path = joinPointer(tokens);
+    const place = tokens.length === 0 ? "it" : `${tokens.at(-1)} at ${shortened(path, limits.shownName)}`;
+    const message =
+      problem.keyword === "false"
+        ? `${place} has no effect there: put it directly into the field's own schema`
+        : `${place} ${describeSchemaProblem(problem, valueAt(schema, path))}`;
+    return { message: `${where}${message}`, pointer: sourceOf(schema, tokens) };
+  });
 }
 
-/** Throws ScopeSchemaError if a keyword has an invalid value. */
-function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: SpareSteps, where = ""): void {
-  const problem = checkValue(metaSchema, schema, spare);
-  if (problem === undefined) return;
-  const keyword = problem.path.split("/").at(-1);
-  if (problem.rule === "false")
-    throw new ScopeSchemaError(
-      `${where}${keyword} at ${problem.path} has no effect there: put it directly into the field's own schema`,
-    );
-  const place = problem.path === "" ? "it" : `${keyword} at ${shortened(problem.path, limits.shownName)}`;
-  throw new ScopeSchemaError(`${where}${place} ${problem.message}`);
+/** One for each place: several fields may refer to it, and what a later check says of it follows from the first. */
+function onePerPlace(faults: readonly SchemaFault[]): SchemaFault[] {
+  return [...new Map(faults.toReversed().map(fault => [fault.pointer, fault])).values()].reverse();
 }
 
 function* compilingField(
@@ -367,30 +368,36 @@ function* compilingField(
   name: string,
   schema: FieldSchema,
   spare: SpareSteps,
-  hasNoDefault: boolean,
-): Generator<void, Field> {
-  if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" is not a valid field name`);
-  if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
+  keepsDefault: boolean,
+): Generator<void, Field | SchemaFault[]> {
+  const where = `the field "${name}": `;
+  if (!isJsonObject(schema)) return [{ message: `the field "${name}" has no schema`, pointer: `/properties/${name}` }];
+  const json: JsonObject = schema;
+  const at = (...tokens: string[]) => sourceOf(json, tokens);
   // A typing error must not turn off the protection.
   if (typeof (schema["x-command"] ?? false) !== "boolean")
-    throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
+    return [{ message: `"x-command" of the field "${name}" must be true or false`, pointer: at("x-command") }];
   // A single field's schema may be as large as the file.
   yield;
-  assertIsSchema(metaSchemas.field, schema, spare, `the field "${name}": `);
+  const invalid = metaFaults(metaSchemas.field, json, spare, where);
+  if (invalid.length > 0) return invalid;
   yield;
   let compiled: CompiledSchema;
   try {
-    compiled = yield* compiler.compiling(schema);
+    compiled = yield* compiler.compiling(json);
   } catch (error) {
-    if (error instanceof SchemaError) throw new ScopeSchemaError(`the field "${name}": ${error.message}`);
-    throw error;
+    if (!(error instanceof SchemaError)) throw error;
+    if (error.keywords.length === 0) return [{ message: `${where}${error.message}`, pointer: at() }];
+    return error.keywords.map(one => ({
+      message: `${where}${one.message}`,
+      pointer: sourceOf(one.schema, [one.keyword]),
+    }));
   }
   const validate = cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps));
   yield;
-  const problem = hasNoDefault ? undefined : validate(schema.default, spare);
-  if (problem !== undefined)
-    throw new ScopeSchemaError(
-      `the default of "${name}" does not match its own schema: ${showPointer("it", problem.path, schema.default, schema)} ${problem.message}`,
-    );
-  return { schema, isCommand: runsAsCommand(schema), validate };
+  const problem = keepsDefault ? undefined : validate(schema.default, spare);
+  if (problem === undefined) return { schema, isCommand: runsAsCommand(schema), validate };
+  const place = showPointer("it", problem.path, schema.default, schema);
+  const message = `the default of "${name}" does not match its own schema: ${place} ${problem.message}`;
+  return [{ message, pointer: `${at("default")}${problem.path}` }];
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { SchemaError } from "../../shared/schema/keyword.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer } from "../../shared/value-edit.ts";
+import { comingFrom, type SchemaFault } from "./schema-faults.ts";
 
 /** By what `$schema` says, without its scheme and final `#`. */
 const drafts: { readonly [dialect: string]: number } = {
@@ -29,13 +29,18 @@ interface Resource {
   readonly anchors: Map<string, string>;
 }
 
+/** A schema of 2020-12 in which every reference is a JSON pointer into it; references that cannot be such are left out. */
+export interface TranslatedSchema {
+  readonly schema: JsonObject;
+  readonly faults: readonly SchemaFault[];
+}
+
 /**
- * Translates a JSON Schema of draft-04, 06, 07, 2019-09 or 2020-12 (also a schema without `$schema`) into 2020-12 in which every reference
- * is a JSON pointer into this file. Throws SchemaError, with all problems, if a reference cannot be translated. Never loses `x-*`.
+ * Translates a JSON Schema of draft-04, 06, 07, 2019-09 or 2020-12 (also a schema without `$schema`) into 2020-12. Never loses `x-*`. Of
+ * what it makes is known where it comes from (schema-faults.ts).
  */
-export function translateSchema(root: JsonObject): JsonObject {
-  const translation = new Translation(root);
-  return translation.run();
+export function translateSchema(root: JsonObject): TranslatedSchema {
+  return new Translation(root).run();
 }
 
 class Translation {
@@ -49,30 +54,32 @@ class Translation {
   /** Where each schema is in the translation, by its JSON pointer in the file. */
   readonly #places = new Map<string, readonly string[]>();
   readonly #dynamic = new Set<string>();
-  readonly #problems: string[] = [];
+  /** Where each schema is in the file. */
+  readonly #pointers = new Map<JsonObject, string>();
+  readonly #faults: SchemaFault[] = [];
 
   constructor(root: JsonObject) {
     this.#root = root;
     // Without one, lists in `items` tell that it is an older draft; nothing else differs.
-    this.#draft = root["$schema"] === undefined ? 2019 : draftOf(root["$schema"]);
+    this.#draft = root["$schema"] === undefined ? 2019 : this.#draftSaid(root, "");
   }
 
-  run(): JsonObject {
+  run(): TranslatedSchema {
     this.#index(this.#root, ownBase, this.#draft, "", []);
     const made = {
       ...(this.#root["$schema"] !== undefined && { $schema: dialect2020 }),
       ...this.#translate(this.#root, true),
     };
-    if (this.#problems.length > 0) throw new SchemaError(this.#problems.join("; "));
-    return made;
+    return { schema: comingFrom(made, ""), faults: this.#faults };
   }
 
   /** Records the base and the new place of a schema and of all schemas in it. */
   #index(schema: JsonValue, outerBase: string, outerDraft: number, pointer: string, place: readonly string[]): void {
     this.#places.set(pointer, place);
     if (!isJsonObject(schema)) return;
-    const draft = place.length > 0 && isWhole(schema) ? draftOf(schema["$schema"]) : outerDraft;
+    const draft = place.length > 0 && isWhole(schema) ? this.#draftSaid(schema, pointer) : outerDraft;
     this.#drafts.set(schema, draft);
+    this.#pointers.set(schema, pointer);
     const id = idOf(schema, draft);
     const base = id === undefined ? outerBase : absolute(id, outerBase);
     if (place.length === 0) this.#resources.set(ownBase, { pointer, anchors: new Map() });
@@ -82,11 +89,19 @@ class Translation {
     const { $dynamicAnchor } = schema;
     if (typeof $dynamicAnchor === "string") {
       if (this.#dynamic.has($dynamicAnchor))
-        this.#problems.push(`it has several $dynamicAnchor "${$dynamicAnchor}", and only one of a name is supported`);
+        this.#add(
+          pointer,
+          "$dynamicAnchor",
+          `it has several $dynamicAnchor "${$dynamicAnchor}", and only one of a name is supported`,
+        );
       this.#dynamic.add($dynamicAnchor);
     }
     if (schema["$recursiveAnchor"] === true && place.length > 0)
-      this.#problems.push("it has a $recursiveAnchor inside of another schema, which is not supported");
+      this.#add(
+        pointer,
+        "$recursiveAnchor",
+        "it has a $recursiveAnchor inside of another schema, which is not supported",
+      );
     for (const [inner, from, to] of this.#schemasIn(schema))
       this.#index(inner, base, draft, pointer + joinPointer(from), [...place, ...to]);
   }
@@ -128,14 +143,17 @@ class Translation {
     for (const [keyword, operand] of Object.entries(schema)) {
       const to = this.#keywordFor(schema, keyword);
       if (to === undefined && keyword !== "additionalItems" && ours.test(JSON.stringify({ [keyword]: operand })))
-        this.#problems.push(
+        this.#add(
+          this.#pointers.get(schema) ?? "",
+          keyword,
           `its "${keyword}" beside $ref has no effect before 2019-09, but has keywords of Repoconf: move them`,
         );
       if (to === undefined || /^(?:\$schema|\$anchor|\$dynamicAnchor|\$recursiveAnchor)$/.test(to)) continue;
       if (to === "$id" || (to === "id" && draft === 4)) {
         if (isRoot && typeof operand === "string" && !operand.startsWith("#")) made.set("$id", operand);
       } else if (/^\$(?:ref|dynamicRef|recursiveRef)$/.test(to) && typeof operand === "string") {
-        const reference = this.#reference(schema, operand);
+        const reference = this.#reference(schema, keyword, operand);
+        if (reference === undefined) continue;
         if (!made.has("$ref")) made.set("$ref", reference);
         else addTo(made, "allOf", [{ $ref: reference }]);
       } else if (draft === 4 && /^exclusiveM(?:in|ax)imum$/.test(to) && typeof operand === "boolean") {
@@ -147,7 +165,7 @@ class Translation {
         else made.set(to, inner);
       }
     }
-    return Object.fromEntries(made);
+    return comingFrom(Object.fromEntries(made), this.#pointers.get(schema) ?? "");
   }
 
   /** Whether `minimum` or `maximum` is exclusive by a `true` beside it, as in draft-04. */
@@ -168,23 +186,31 @@ class Translation {
   }
 
   /** The JSON pointer, as a fragment, of what a reference points to. */
-  #reference(schema: JsonObject, reference: string): string {
+  #reference(schema: JsonObject, keyword: string, reference: string): string | undefined {
     const [uri = "", fragment = ""] = absolute(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
     const resource = this.#resources.get(uri);
     const place = resource && this.#places.get(pointerTo(resource, fragment) ?? "none");
     if (place !== undefined) return `#${joinPointer(place.map(encodeURI))}`;
     const why = resource === undefined ? "points outside the file" : "does not point to a schema";
-    this.#problems.push(`its $ref "${reference}" ${why}`);
-    return "#";
+    this.#add(this.#pointers.get(schema) ?? "", keyword, `its ${keyword} "${reference}" ${why}`);
+    return undefined;
   }
-}
 
-/** Throws SchemaError if it is not one of those that are known. */
-function draftOf($schema: JsonValue | undefined): number {
-  const name = String($schema).replace(/^https?:\/\//, "");
-  const known = drafts[name.replace(/#$/, "")];
-  if (known !== undefined) return known;
-  throw new SchemaError(`its $schema is "${$schema}": known are draft-04, draft-06, draft-07, 2019-09 and 2020-12`);
+  #add(pointer: string, keyword: string, message: string): void {
+    this.#faults.push({ message, pointer: pointer + joinPointer([keyword]) });
+  }
+
+  #draftSaid({ $schema }: JsonObject, pointer: string): number {
+    const name = String($schema).replace(/^https?:\/\//, "");
+    const known = drafts[name.replace(/#$/, "")];
+    if (known === undefined)
+      this.#add(
+        pointer,
+        "$schema",
+        `its $schema is "${$schema}": known are draft-04, draft-06, draft-07, 2019-09 and 2020-12`,
+      );
+    return known ?? 2020;
+  }
 }
 
 /** Whether it says its own name and draft, as a file does, in whatever draft it is. */

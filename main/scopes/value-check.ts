@@ -47,7 +47,7 @@ export function checkValue(schema: CompiledSchema, value: JsonValue, spare: Spar
 }
 
 /** JSON pointer of the first object with an own member `__proto__`; undefined if there is none. The caller limits the depth. */
-function findPrototypeMember(value: JsonValue): string | undefined {
+export function findPrototypeMember(value: JsonValue): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, "__proto__")) return "";
   // Pointers are only made once one is found.

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { runToEnd } from "../run-to-end.ts";
 import { fieldKeywords } from "../scopes/scope-schema.ts";
-import { SchemaError } from "./keyword.ts";
+import { type InvalidKeyword, SchemaError } from "./keyword.ts";
 import { keywords } from "./keywords.ts";
 import { linearPattern } from "./linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "./schema-resources.ts";
@@ -40,6 +40,7 @@ export class SchemaCompiler {
    * without recursion.
    */
   readonly #unfilled: (() => void)[] = [];
+  #invalid: InvalidKeyword[] = [];
 
   constructor(resources: SchemaResources, makePattern: PatternMaker = linearPattern) {
     this.#resources = resources;
@@ -51,7 +52,7 @@ export class SchemaCompiler {
     return new SchemaCompiler(runToEnd(SchemaResources.reading(root)));
   }
 
-  /** Throws SchemaError if the schema, or one that it refers to, is invalid. */
+  /** Throws SchemaError, with all invalid keywords, if the schema, or one that it refers to, is invalid. */
   compile(schema: JsonValue): CompiledSchema {
     return runToEnd(this.compiling(schema));
   }
@@ -83,10 +84,13 @@ export class SchemaCompiler {
         this.#unfilled.pop()?.();
         if (count % schemasAtOnce === 0) yield;
       }
-      return checked;
+      const invalid = this.#invalid;
+      if (invalid.length === 0) return checked;
+      throw new SchemaError(invalid.map(({ message }) => message).join("; "), invalid);
     } catch (error) {
       // Otherwise another field that refers to a half-compiled schema would use it without its checks.
       this.#unfilled.length = 0;
+      this.#invalid = [];
       this.#made.clear();
       throw error;
     }
@@ -136,8 +140,13 @@ export class SchemaCompiler {
     };
     for (const [keyword, make] of keywords) {
       if (!Object.hasOwn(schema, keyword)) continue;
-      const check = make(schema[keyword] ?? null, context, keyword);
-      if (check !== undefined) checks.push(check);
+      try {
+        const check = make(schema[keyword] ?? null, context, keyword);
+        if (check !== undefined) checks.push(check);
+      } catch (error) {
+        if (!(error instanceof SchemaError)) throw error;
+        this.#invalid.push({ message: error.message, schema, keyword });
+      }
     }
   }
 

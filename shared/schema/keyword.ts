@@ -1,9 +1,22 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CheckedSchema, SchemaCheck, TextPattern } from "./schema-walk.ts";
 
-/** The schema is invalid; `message` says why. */
+/** What makes a schema invalid: the part of it, and the keyword there. */
+export interface InvalidKeyword {
+  readonly message: string;
+  readonly schema: JsonObject;
+  readonly keyword: string;
+}
+
+/** The schema is invalid; `message` says why, and `keywords` where, if that is known. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
+  readonly keywords: readonly InvalidKeyword[];
+
+  constructor(message: string, keywords: readonly InvalidKeyword[] = []) {
+    super(message);
+    this.keywords = keywords;
+  }
 }
 
 /** The schema that contains a keyword, and what its check is made with. */

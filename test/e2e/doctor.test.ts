@@ -294,7 +294,7 @@ describe.concurrent("repoconf doctor", () => {
     const reasons = findings.filter(({ check }) => check === "scopes").map(({ message }) => message);
     expect(reasons).toEqual([
       expect.stringMatching(/one\.schema\.json, line 1/),
-      expect.stringMatching(/two\.schema\.json: the field "a": type at /),
+      expect.stringMatching(/two\.schema\.json, line 1, column 69, at \/properties\/a\/type: the field "a": type at /),
     ]);
   });
 

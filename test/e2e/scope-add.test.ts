@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeShop } from "../helpers/command-home.ts";
@@ -68,8 +68,17 @@ test("scope add names every problem at once, and adds nothing", async () => {
   await home.refuse(
     3,
     ["scope", "add", file, "--yes"],
-    /broken\.schema\.json cannot be a scope:\n +the field "b".*\n +the field "c"/,
+    /broken\.schema\.json cannot be a scope:\n.*line 1, column \d+, at \/properties\/b\/type: the field "b".*\n.*at \/properties\/c\/minLength: the field "c"/,
   );
+  // A file in the home alike: on the terminal, in status and in doctor.
+  const inHome = join(home.homeFolder, "scopes/broken.schema.json");
+  await copyFile(file, inHome);
+  for (const command of ["status", "doctor"]) {
+    const { output } = await home.run([command]);
+    expect(output).toContain(`${inHome}, line 1, column 50, at /properties/b/type: the field "b"`);
+    expect(output).toContain(`${inHome}, line 1, column 75, at /properties/c/minLength: the field "c"`);
+  }
+  await rm(inHome);
   await writeFile(file, JSON.stringify({ properties }));
   await home.refuse(3, ["scope", "add", file, "--yes"], '"http://elsewhere.test/x.json" points outside the file');
   await writeFile(file, "{\n  oops\n}");
@@ -109,4 +118,6 @@ test("scope add bundles files of other drafts that refer back to the first, and 
   await writeFile(join(home.workFolder, "types.json"), "{\n oops");
   const broken = ["scope", "add", join(home.workFolder, ".lintrc.json"), "--yes"];
   await home.refuse(3, broken, /types\.json, line 2, column 2/);
+  await write("types.json", { definitions: { level: { minLength: "x" } } });
+  await home.refuse(3, broken, /types\.json, line 1, column 38, at \/definitions\/level\/minLength: /);
 });

@@ -1,10 +1,18 @@
 import { basename, join } from "node:path";
 import { exactText } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
+import { joinPointer, pointerTokens } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
 import { readSchema } from "../../check/offered-scopes.ts";
-import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
-import { compileScope, type Scope, ScopeSchemaError } from "../../scopes/scopes.ts";
+import type { JsonText } from "../../files/json-text.ts";
+import {
+  describePlace,
+  locateFaults,
+  mostFaults,
+  type SchemaFault,
+  ScopeSchemaError,
+} from "../../scopes/schema-faults.ts";
+import { compileScope, type Scope } from "../../scopes/scopes.ts";
 import { showDifference } from "../change/show-difference.ts";
 import type { OutputOptions, SessionOptions } from "../command-options.ts";
 import { withSession } from "../connect/session.ts";
@@ -12,7 +20,7 @@ import { describeType, resolvedSchema } from "../output/describe-schema.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirmOrThrow, print, printJson, printNote, printTable } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
-import { bundleSchema } from "./bundle-schema.ts";
+import { type BundledSchema, bundleSchema, parsed } from "./bundle-schema.ts";
 import { copyToHome, reviewScope, showEffects } from "./trust-scopes.ts";
 
 export interface AddScopeOptions extends SessionOptions, OutputOptions {
@@ -31,7 +39,7 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
   await withSession(options, async ({ client, home }) => {
     const homeFile = join(home.scopes, `${scope}.schema.json`);
     const one = { scope, file: path, text, value, homeFile, serving: await readSchema(homeFile) };
-    const reviewed = await reviewScope(client, one);
+    const reviewed = await reviewScope(client, one, compiled);
     const { schema, required, notes } = compiled;
     if (!options.json) {
       const rows = Object.entries(schema.properties).map(([field, own]) => {
@@ -50,30 +58,38 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
     if (options.dryRun) return options.json ? printJson(outcome) : print("Nothing was added (--dry-run).");
     const verb = one.serving === null ? "Add" : "Replace";
     if (!options.yes) await confirmOrThrow(`${verb} the scope ${scope}, for all repositories?`, "Nothing was added.");
-    await copyToHome(client, home, one, options.json === true);
+    await copyToHome(client, home, reviewed, options.json === true);
     if (options.json) printJson(outcome);
   });
 }
 
 async function readScope(path: string, scope: string) {
   const text = await readNamedFile(path);
+  const json = parsed(path, text);
+  const bundled = path === "-" ? undefined : await bundleSchema(path, json.value);
+  const { value } = bundled ?? json;
   try {
-    const { value } = parseJsonText(text);
-    const bundled = path === "-" ? undefined : await bundleSchema(path, value);
-    const whole = bundled ?? value;
-    const compiled: Scope = compileScope(scope, whole);
-    const written = bundled === undefined ? text : `${JSON.stringify(bundled, null, 2)}\n`;
+    const compiled: Scope = compileScope(scope, value);
+    const written = bundled === undefined ? text : `${JSON.stringify(value, null, 2)}\n`;
     if (Buffer.byteLength(written) > limits.scopeBytes)
       throw new ScopeSchemaError(`it has more than ${limits.scopeBytes} bytes`);
-    return { text: written, value: whole, compiled };
+    return { text: written, value, compiled };
   } catch (error) {
-    if (error instanceof JsonTextError)
-      throw new CommandError(
-        `${path}, line ${error.line}, column ${error.column}: ${error.message}.`,
-        exitCodes.refused,
-      );
     if (!(error instanceof ScopeSchemaError)) throw error;
-    const problems = error.problems.map(problem => `  ${visible(problem)}`);
-    throw new CommandError([`${path} cannot be a scope:`, ...problems].join("\n"), exitCodes.refused);
+    const shown = error.faults
+      .slice(0, mostFaults)
+      .map(fault => `  ${visible(describeFault(fault, path, json, bundled))}`);
+    const more = error.faults.length - shown.length;
+    if (more > 0) shown.push(`  and ${more} more`);
+    throw new CommandError([`${path} cannot be a scope:`, ...shown].join("\n"), exitCodes.refused);
   }
+}
+
+/** With its place in the file, which may be one that was bundled. */
+function describeFault(fault: SchemaFault, path: string, json: JsonText, bundled: BundledSchema | undefined): string {
+  const [defs, name = "", ...rest] = pointerTokens(fault.pointer);
+  const file = defs === "$defs" ? bundled?.files.get(name) : undefined;
+  const own = file === undefined ? fault : { ...fault, pointer: joinPointer(rest) };
+  const places = locateFaults([own], file?.json ?? json).map(describePlace);
+  return `${file?.path ?? path}, ${places.join()}: ${fault.message}`;
 }

@@ -1,18 +1,25 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
-import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { type JsonText, JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { readNamedFile } from "../system/named-file.ts";
+
+export interface BundledSchema {
+  readonly value: JsonObject;
+  /** By their names in `$defs`: the files that were put there. */
+  readonly files: ReadonlyMap<string, { readonly path: string; readonly json: JsonText }>;
+}
 
 /**
  * Puts the files that the references of a schema name beside it, such as `types.json#/port`, into its `$defs`, each with its relative path
  * as `$id`, which is what the references name, and with its own draft. Undefined if there are none. Throws CommandError if a file cannot
  * be read.
  */
-export async function bundleSchema(file: string, schema: JsonObject): Promise<JsonObject | undefined> {
+export async function bundleSchema(file: string, schema: JsonObject): Promise<BundledSchema | undefined> {
   const folder = dirname(resolve(file));
   const bundled = new Map<string, JsonObject>();
+  const files = new Map<string, { readonly path: string; readonly json: JsonText }>();
   const names = localFilesOf(schema);
   if (names.size === 0) return undefined;
   const waiting = [...names].map(name => resolve(folder, name));
@@ -23,12 +30,15 @@ export async function bundleSchema(file: string, schema: JsonObject): Promise<Js
     const real = await realpath(path).catch(() => path);
     if (name.startsWith("..") || relative(await realpath(folder), real).startsWith(".."))
       throw new CommandError(`${path} is not below ${folder}, so it cannot be added.`, exitCodes.refused);
-    const value = parsed(path, await readNamedFile(path));
+    const json = parsed(path, await readNamedFile(path));
+    const { value } = json;
+    files.set(name, { path, json });
     bundled.set(name, named(value, name, schema["$schema"]));
     for (const other of localFilesOf(value)) waiting.push(resolve(dirname(path), other));
   }
   const defs = isJsonObject(schema["$defs"]) ? schema["$defs"] : {};
-  return { ...named(schema, basename(file), undefined), $defs: { ...defs, ...Object.fromEntries(bundled) } };
+  const whole = named(schema, basename(file), undefined);
+  return { value: { ...whole, $defs: { ...defs, ...Object.fromEntries(bundled) } }, files };
 }
 
 /** The schema of a file under the path by which the others know it, which is only relative to them if it has no other name. */
@@ -44,9 +54,10 @@ function named(schema: JsonObject, name: string, $schema: JsonValue | undefined)
   };
 }
 
-function parsed(path: string, text: string): JsonObject {
+/** Throws CommandError if it is no JSON. */
+export function parsed(path: string, text: string): JsonText {
   try {
-    return parseJsonText(text).value;
+    return parseJsonText(text);
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
     const { line, column, message } = error;
@@ -59,8 +70,16 @@ function localFilesOf(value: JsonValue, found = new Set<string>()): Set<string> 
   if (typeof value !== "object" || value === null) return found;
   for (const [name, inner] of Object.entries(value)) {
     const path = name === "$ref" && typeof inner === "string" ? (inner.split("#")[0] ?? "") : "";
-    if (path !== "" && !/^[a-z][a-z0-9+.-]*:|^\//i.test(path)) found.add(decodeURI(path));
+    if (path !== "" && !/^[a-z][a-z0-9+.-]*:|^\//i.test(path)) found.add(decoded(path));
     localFilesOf(inner, found);
   }
   return found;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }

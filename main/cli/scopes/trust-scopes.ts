@@ -10,7 +10,7 @@ import type { OfferedScope } from "../../check/offered-scopes.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
 import type { Home } from "../../home/home.ts";
-import { compileScope } from "../../scopes/scopes.ts";
+import { compileScope, type Scope } from "../../scopes/scopes.ts";
 import { hashOfValue } from "../../store/values/trusted-values.ts";
 import { showDifference } from "../change/show-difference.ts";
 import type { Fields } from "../connect/fields.ts";
@@ -26,25 +26,30 @@ import { confirm, print, printNote, style } from "../output/terminal.ts";
 /** An offered scope, and the values that it would make commands or environment variables. */
 export interface ReviewedScope extends OfferedScope {
   readonly effects: readonly PreviewedEffect[];
+  readonly compiled: Scope;
   /** The hash of what a person accepts: the parsed schema and these effects. */
   readonly hash: string;
 }
 
-export async function reviewScope(client: RepoconfClient, one: OfferedScope): Promise<ReviewedScope> {
+/** `compiled`: the scope of its schema, if that is known. */
+export async function reviewScope(
+  client: RepoconfClient,
+  one: OfferedScope,
+  compiled = compileScope(one.scope, one.value),
+): Promise<ReviewedScope> {
   const effects = await client.run("trust/preview", {
     scope: one.scope,
-    text: JSON.stringify(withCommands(one)),
+    text: JSON.stringify(withCommands(compiled)),
   });
   const hash = hashOfValue({
     schema: one.value,
     effects: effects.map(({ effect, ...rest }) => ({ ...rest, ...effect })),
   });
-  return { ...one, effects, hash };
+  return { ...one, effects, compiled, hash };
 }
 
 /** The schema with only the fields that run as commands and those that they refer to: it may be larger than a message. */
-function withCommands({ scope, value }: OfferedScope): JsonObject {
-  const { schema, unset } = compileScope(scope, value);
+function withCommands({ schema, unset }: Scope): JsonObject {
   // One that is not set may have a type without null, so its null must not be taken for a default.
   const fields = Object.entries(schema.properties).map(([name, { default: byDefault, ...field }]) => {
     const isUnset = unset.has(name);
@@ -60,8 +65,9 @@ function withCommands({ scope, value }: OfferedScope): JsonObject {
  * `known`: the fields of the home; masked values are hidden, and those of fields that it does not have. Undefined shows all. Defaults
  * are part of the schema, which is shown.
  */
-export function scopeAsJson({ scope, file, value, hash, serving, effects }: ReviewedScope, known: Fields | undefined) {
-  const { properties } = withMasks(compileScope(scope, value).schema);
+export function scopeAsJson(one: ReviewedScope, known: Fields | undefined) {
+  const { scope, file, value, hash, serving, effects, compiled } = one;
+  const { properties } = withMasks(compiled.schema);
   const fields = new Map(Object.entries(properties).map(([field, schema]) => [joinConfigPath(scope, field), schema]));
   const shown = effects.map(one => {
     if (known === undefined || !one.stored) return one;
@@ -95,7 +101,7 @@ async function askForScope(client: RepoconfClient, home: Home, one: ReviewedScop
       ? `Copy the scope ${one.scope} into your home, for all repositories?`
       : `Replace the scope ${one.scope} in your home, for all repositories?`;
   if (!(await confirm(question))) return false;
-  const now = await reviewScope(client, one);
+  const now = await reviewScope(client, one, one.compiled);
   if (now.hash === one.hash) {
     await copyToHome(client, home, one, false);
     return true;
@@ -141,7 +147,12 @@ export async function acceptScopes(
   return accepted;
 }
 
-export async function copyToHome(client: RepoconfClient, home: Home, one: OfferedScope, quiet: boolean): Promise<void> {
+export async function copyToHome(
+  client: RepoconfClient,
+  home: Home,
+  one: ReviewedScope,
+  quiet: boolean,
+): Promise<void> {
   const { scope, text, homeFile } = one;
   const file = new DurableTextFile({
     path: homeFile,
@@ -161,8 +172,7 @@ export async function copyToHome(client: RepoconfClient, home: Home, one: Offere
 const [pollInterval, timeout] = [50, 5_000];
 
 /** Waits until the daemon has read the schema, so that the next request uses it. False after the timeout. */
-async function isActive(client: RepoconfClient, { scope, value }: OfferedScope): Promise<boolean> {
-  const { schema } = compileScope(scope, value);
+async function isActive(client: RepoconfClient, { scope, compiled: { schema } }: ReviewedScope): Promise<boolean> {
   for (let waited = 0; waited < timeout; waited += pollInterval) {
     const known = (await client.run("scope/list", {})).find(one => one.scope === scope);
     if (known !== undefined && sameJson(known.schema, schema)) return true;

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { compileScope, ScopeSchemaError } from "../../../main/scopes/scopes.ts";
+import { ScopeSchemaError } from "../../../main/scopes/schema-faults.ts";
+import { compileScope } from "../../../main/scopes/scopes.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 
 const withField = (field: object, more: object = {}) => ({ type: "object", properties: { a: field }, ...more });
@@ -65,7 +66,8 @@ describe("a scope's schema must be valid:", () => {
     ["x-secret", true],
     ["x-keyOf", "a"],
   ])("%s anywhere but in the field's own schema is refused", (rule, operand) => {
-    const message = /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema$/;
+    const message =
+      /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema(;|$)/;
     expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(message);
     const referring = withField(
       { $ref: "#/$defs/command", default: "" },

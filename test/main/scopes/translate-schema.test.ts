@@ -5,7 +5,8 @@ import draft6 from "ajv/dist/refs/json-schema-draft-06.json" with { type: "json"
 import { default as Ajv04 } from "ajv-draft-04";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileScope, ScopeSchemaError } from "../../../main/scopes/scopes.ts";
+import { ScopeSchemaError } from "../../../main/scopes/schema-faults.ts";
+import { compileScope } from "../../../main/scopes/scopes.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 
 const options = { strict: false, validateFormats: false, logger: false, ignoreKeywordsWithRef: true } as const;
