@@ -6,7 +6,7 @@ import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import type { PatternMaker } from "../../shared/schema/compile-schema.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
-import { linearPattern } from "../../shared/schema/linear-pattern.ts";
+import { patternOrUnchecked } from "../../shared/schema/linear-pattern.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
@@ -122,7 +122,7 @@ function boundedPatterns(): PatternMaker {
   let made = 0;
   return source => {
     made += 1;
-    if (made <= limits.patternsOfScope) return linearPattern(source);
+    if (made <= limits.patternsOfScope) return patternOrUnchecked(source);
     throw new SchemaError(`the schemas in this folder have more than ${limits.patternsOfScope} patterns in total`);
   };
 }

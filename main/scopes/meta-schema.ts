@@ -102,6 +102,30 @@ const schemas: JsonObject = {
 };
 const compiler = SchemaCompiler.of(schemas);
 
+/** The keywords that are known, whether they have an effect or not. */
+export const knownKeywords: ReadonlySet<string> = new Set([
+  ...[
+    ...Object.keys(rules),
+    ...Object.keys(ofField),
+    "additionalItems",
+    "const",
+    "default",
+    "dependencies",
+    "x-required",
+    "$vocabulary",
+  ],
+  // What editors show.
+  ...[
+    "allowComments",
+    "allowTrailingCommas",
+    "defaultSnippets",
+    "deprecationMessage",
+    "doNotSuggest",
+    "enumDescriptions",
+  ],
+  ...["errorMessage", "markdownDescription", "markdownEnumDescriptions", "patternErrorMessage", "suggestSortText"],
+]);
+
 /** The schemas for a scope's schema, without its fields, and for a field's schema. */
 export const metaSchemas = {
   scope: compiler.compile({ $ref: "#/$defs/scope" }),

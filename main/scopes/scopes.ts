@@ -3,25 +3,22 @@ import { type ConfigPath, isFieldName, isScopeName, joinConfigPath } from "../..
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
-import { type CompiledSchema, type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
-import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
+import { type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
 import { endlessReferences } from "../../shared/schema/endless-references.ts";
-import { SchemaError } from "../../shared/schema/keyword.ts";
-import { linearPattern } from "../../shared/schema/linear-pattern.ts";
+import { patternOrUnchecked, whyUnchecked } from "../../shared/schema/linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import type { TextPattern } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { markingMasks } from "../../shared/scopes/masks.ts";
-import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
-import { joinPointer, valueAt } from "../../shared/value-edit.ts";
-import { showPointer } from "../../shared/value-place.ts";
+import { compilingField, type Field, metaFaults } from "./compile-field.ts";
+import { IgnoredKeywords } from "./ignored-keywords.ts";
 import { metaSchemas } from "./meta-schema.ts";
-import { mostFaults, type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
+import { type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
 import { scopeFieldsOf } from "./scope-fields.ts";
 import { translateSchema } from "./translate-schema.ts";
-import { cachingResults, checkValue, findPrototypeMember, type ValueProblem } from "./value-check.ts";
 
 /** A field that refers to a missing key of another field. */
 export interface BrokenReference {
@@ -29,15 +26,6 @@ export interface BrokenReference {
   readonly field: string;
   readonly target: string;
   readonly value: string;
-}
-
-interface Field {
-  /** As in the file, with `x-masked` added wherever a reference or a choice leads to something masked. */
-  readonly schema: FieldSchema;
-  /** Its value runs as a command (`x-command`, `x-env`). */
-  readonly isCommand: boolean;
-  /** `spare`: shared by all checks of one file or request; if omitted, this check gets its own. */
-  validate(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
 }
 
 export interface Scope {
@@ -198,7 +186,7 @@ export function compileScope(name: string, schema: unknown, makePattern?: Patter
 export function* compilingScope(
   name: string,
   source: unknown,
-  makePattern: PatternMaker = linearPattern,
+  makePattern: PatternMaker = patternOrUnchecked,
 ): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isJsonObject(source)) throw new ScopeSchemaError(noFields);
@@ -211,7 +199,7 @@ export function* compilingScope(
   // Of a draft that is not known, nothing else can be said.
   if (collected === undefined || !isObject || faults.some(({ pointer }) => pointer === "/$schema"))
     throw new ScopeSchemaError(...(faults.length > 0 ? faults : [noFields]));
-  const { schema, unset, required, notes } = collected;
+  const { schema, unset, required } = collected;
   const json = schema as unknown as JsonObject;
   yield;
   const resources = yield* SchemaResources.reading(json);
@@ -226,18 +214,23 @@ export function* compilingScope(
     patterns.set(source, pattern);
     return pattern;
   };
+  const notes = [...collected.notes];
+  const ignored = new IgnoredKeywords();
   let read = 0;
   for (const one of resources.schemas) {
     read += 1;
     if (read % schemasAtOnce === 0) yield;
+    ignored.add(one);
     for (const source of patternsOf(one)) {
       if (patterns.has(source)) continue;
       if (patterns.size >= limits.patternsOfScope)
         throw new ScopeSchemaError(`it has more than ${limits.patternsOfScope} patterns`);
       yield;
-      patternOf(source);
+      const why = unchecked(patternOf(source));
+      if (why !== undefined) notes.push(`the pattern ${shortened(source, limits.shownName)} is not checked: ${why}`);
     }
   }
+  notes.push(...ignored.notes);
   yield;
   faults.push(...metaFaults(metaSchemas.scope, json, new SpareSteps()));
   const compiler = new SchemaCompiler(resources, source => patternOf(source)());
@@ -339,65 +332,18 @@ function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
   }
 }
 
-const noFields = `it is not a schema with "type": "object" and "properties"`;
-
-/** The keywords that have an invalid value. */
-function metaFaults(metaSchema: CompiledSchema, schema: JsonObject, spare: SpareSteps, where = ""): SchemaFault[] {
-  const prototype = findPrototypeMember(schema);
-  if (prototype !== undefined)
-    return [{ message: `${where}it must not have a member called __proto__`, pointer: sourceOf(schema, []) }];
-  return metaSchema.check(schema, spare, mostFaults).problems.map(problem => {
-    const tokens = problem.path.map(String);
-    const path = joinPointer(tokens);
-    const place = tokens.length === 0 ? "it" : `${tokens.at(-1)} at ${shortened(path, limits.shownName)}`;
-    const message =
-      problem.keyword === "false"
-        ? `${place} has no effect there: put it directly into the field's own schema`
-        : `${place} ${describeSchemaProblem(problem, valueAt(schema, path))}`;
-    return { message: `${where}${message}`, pointer: sourceOf(schema, tokens) };
-  });
+/** Undefined also for an invalid pattern, which its schema's compilation reports. */
+function unchecked(pattern: () => TextPattern): string | undefined {
+  try {
+    return whyUnchecked(pattern());
+  } catch {
+    return undefined;
+  }
 }
+
+const noFields = `it is not a schema with "type": "object" and "properties"`;
 
 /** One for each place: several fields may refer to it, and what a later check says of it follows from the first. */
 function onePerPlace(faults: readonly SchemaFault[]): SchemaFault[] {
   return [...new Map(faults.toReversed().map(fault => [fault.pointer, fault])).values()].reverse();
-}
-
-function* compilingField(
-  compiler: SchemaCompiler,
-  name: string,
-  schema: FieldSchema,
-  spare: SpareSteps,
-  keepsDefault: boolean,
-): Generator<void, Field | SchemaFault[]> {
-  const where = `the field "${name}": `;
-  if (!isJsonObject(schema)) return [{ message: `the field "${name}" has no schema`, pointer: `/properties/${name}` }];
-  const json: JsonObject = schema;
-  const at = (...tokens: string[]) => sourceOf(json, tokens);
-  // A typing error must not turn off the protection.
-  if (typeof (schema["x-command"] ?? false) !== "boolean")
-    return [{ message: `"x-command" of the field "${name}" must be true or false`, pointer: at("x-command") }];
-  // A single field's schema may be as large as the file.
-  yield;
-  const invalid = metaFaults(metaSchemas.field, json, spare, where);
-  if (invalid.length > 0) return invalid;
-  yield;
-  let compiled: CompiledSchema;
-  try {
-    compiled = yield* compiler.compiling(json);
-  } catch (error) {
-    if (!(error instanceof SchemaError)) throw error;
-    if (error.keywords.length === 0) return [{ message: `${where}${error.message}`, pointer: at() }];
-    return error.keywords.map(one => ({
-      message: `${where}${one.message}`,
-      pointer: sourceOf(one.schema, [one.keyword]),
-    }));
-  }
-  const validate = cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps));
-  yield;
-  const problem = keepsDefault ? undefined : validate(schema.default, spare);
-  if (problem === undefined) return { schema, isCommand: runsAsCommand(schema), validate };
-  const place = showPointer("it", problem.path, schema.default, schema);
-  const message = `the default of "${name}" does not match its own schema: ${place} ${problem.message}`;
-  return [{ message, pointer: `${at("default")}${problem.path}` }];
 }

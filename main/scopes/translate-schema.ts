@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
-import { joinPointer } from "../../shared/value-edit.ts";
+import { joinPointer, pointerTokens, valueAt } from "../../shared/value-edit.ts";
+import { knownKeywords } from "./meta-schema.ts";
 import { comingFrom, type SchemaFault } from "./schema-faults.ts";
 
 /** By what `$schema` says, without its scheme and final `#`. */
@@ -56,6 +57,8 @@ class Translation {
   readonly #dynamic = new Set<string>();
   /** Where each schema is in the file. */
   readonly #pointers = new Map<JsonObject, string>();
+  /** Schemas that references find behind keywords which are not known, such as a group of definitions; by their names in `$defs`. */
+  readonly #elsewhere = new Map<string, JsonObject>();
   readonly #faults: SchemaFault[] = [];
 
   constructor(root: JsonObject) {
@@ -66,10 +69,13 @@ class Translation {
 
   run(): TranslatedSchema {
     this.#index(this.#root, ownBase, this.#draft, "", []);
-    const made = {
+    const made: { [keyword: string]: JsonValue } = {
       ...(this.#root["$schema"] !== undefined && { $schema: dialect2020 }),
       ...this.#translate(this.#root, true),
     };
+    // One may refer to the next.
+    for (const [name, schema] of this.#elsewhere)
+      made["$defs"] = { ...(made["$defs"] as JsonObject), [name]: this.#translate(schema, false) };
     return { schema: comingFrom(made, ""), faults: this.#faults };
   }
 
@@ -162,6 +168,8 @@ class Translation {
       } else if (!this.#isReplacedBound(schema, to)) {
         const inner = holdsSchemas(to) ? this.#translateOperand(keyword, operand) : operand;
         if (to === "allOf" && Array.isArray(inner)) addTo(made, to, inner);
+        // Before 2019-09 it was no keyword, and some tools have a text there.
+        else if (to === "deprecated" && draft <= 7 && typeof inner === "string") made.set(to, true);
         else made.set(to, inner);
       }
     }
@@ -189,11 +197,25 @@ class Translation {
   #reference(schema: JsonObject, keyword: string, reference: string): string | undefined {
     const [uri = "", fragment = ""] = absolute(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
     const resource = this.#resources.get(uri);
-    const place = resource && this.#places.get(pointerTo(resource, fragment) ?? "none");
+    const pointer = resource && pointerTo(resource, fragment);
+    const place = pointer === undefined ? undefined : (this.#places.get(pointer) ?? this.#placeElsewhere(pointer));
     if (place !== undefined) return `#${joinPointer(place.map(encodeURI))}`;
     const why = resource === undefined ? "points outside the file" : "does not point to a schema";
     this.#add(this.#pointers.get(schema) ?? "", keyword, `its ${keyword} "${reference}" ${why}`);
     return undefined;
+  }
+
+  /** Where the translation puts a schema behind a keyword that is not known; undefined if there is none. */
+  #placeElsewhere(pointer: string): readonly string[] | undefined {
+    const tokens = pointerTokens(pointer);
+    const around = tokens.findLastIndex((_, index) => this.#places.has(joinPointer(tokens.slice(0, index))));
+    const keyword = tokens[around];
+    const schema = valueAt(this.#root, pointer);
+    if (keyword === undefined || knownKeywords.has(keyword) || !isJsonObject(schema)) return undefined;
+    const name = `elsewhere:${tokens.join("/")}`;
+    this.#index(schema, ownBase, this.#draft, pointer, ["$defs", name]);
+    this.#elsewhere.set(name, schema);
+    return ["$defs", name];
   }
 
   #add(pointer: string, keyword: string, message: string): void {

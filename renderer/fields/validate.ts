@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../../shared/json.ts";
 import { type CompiledSchema, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
 import { describeSchemaProblem } from "../../shared/schema/describe-problem.ts";
 import { SchemaError } from "../../shared/schema/keyword.ts";
+import { patternOrUnchecked } from "../../shared/schema/linear-pattern.ts";
 import type { SchemaProblem } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
@@ -32,7 +33,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeS
 
 function compile(schema: FieldSchema, root: object): CompiledSchema | undefined {
   // The daemon only serves JSON.
-  const known = compilers.get(root) ?? SchemaCompiler.of(root as JsonObject);
+  const known = compilers.get(root) ?? SchemaCompiler.of(root as JsonObject, patternOrUnchecked);
   compilers.set(root, known);
   try {
     return known.compile(schema as unknown as JsonObject);

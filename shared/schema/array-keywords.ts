@@ -132,12 +132,13 @@ function makeContains(operand: JsonValue, context: KeywordContext): SchemaCheck 
   return (value, walk, seen) => {
     if (!isArray(value)) return true;
     let count = 0;
+    const { doubts } = walk.budget;
     for (const [index, item] of value.entries()) {
       if (!walk.isSo(() => walk.visitPart(index, inner, item))) continue;
       seen?.items.add(index);
       count += 1;
     }
-    if (count >= least && count <= most) return true;
+    if (count >= least && (count <= most || walk.budget.doubts > doubts)) return true;
     const limits = { minContains: least, ...(most !== Number.POSITIVE_INFINITY && { maxContains: most }) };
     return walk.fail(schema, "contains", limits);
   };

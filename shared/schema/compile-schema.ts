@@ -48,8 +48,8 @@ export class SchemaCompiler {
   }
 
   /** For the file whose root is `root`. */
-  static of(root: JsonObject): SchemaCompiler {
-    return new SchemaCompiler(runToEnd(SchemaResources.reading(root)));
+  static of(root: JsonObject, makePattern?: PatternMaker): SchemaCompiler {
+    return new SchemaCompiler(runToEnd(SchemaResources.reading(root)), makePattern);
   }
 
   /** Throws SchemaError, with all invalid keywords, if the schema, or one that it refers to, is invalid. */

@@ -144,7 +144,10 @@ function makeEnum(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
 
 function makeNot(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck {
   const inner = compile(operand);
-  return (value, walk) => !walk.isSo(() => walk.visit(inner, value)) || walk.fail(schema, "not");
+  return (value, walk) => {
+    const { doubts } = walk.budget;
+    return !walk.isSo(() => walk.visit(inner, value)) || walk.budget.doubts > doubts || walk.fail(schema, "not");
+  };
 }
 
 function makeAllOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
@@ -182,6 +185,7 @@ function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string)
   const branches = schemasOf(operand, context, keyword);
   return (value, walk, seen) => {
     let matching = 0;
+    const { doubts } = walk.budget;
     walk.choose(() => {
       for (const branch of branches) {
         walk.budget.take(1);
@@ -194,7 +198,8 @@ function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string)
       // If at least one branch matches, the problems of the others do not count.
       return matching > 0;
     });
-    return matching === 1 || walk.fail(context.schema, "oneOf");
+    const isSurelyOne = matching === 1 || (matching > 1 && walk.budget.doubts > doubts);
+    return isSurelyOne || walk.fail(context.schema, "oneOf");
   };
 }
 
@@ -204,8 +209,10 @@ function makeIf(operand: JsonValue, { schema, compile }: KeywordContext): Schema
   const [then, otherwise] = [branch("then"), branch("else")];
   return (value, walk, seen) => {
     const own = seen && new Seen();
+    const { doubts } = walk.budget;
     const holds = walk.isSo(() => walk.visit(condition, value, own));
     if (holds && own !== undefined) seen?.add(own, walk.budget);
+    if (walk.budget.doubts > doubts) return true;
     const next = holds ? then : otherwise;
     if (next === undefined || walk.visit(next, value, seen)) return true;
     return walk.fail(schema, "if", { failingKeyword: holds ? "then" : "else" });

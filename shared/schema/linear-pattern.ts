@@ -17,6 +17,45 @@ const maxProperties = 40;
 /** Characters of a pattern that a message quotes. */
 const maxShown = 80;
 
+/** A pattern that this engine cannot follow, such as one with lookahead. */
+class UnsupportedPattern extends SchemaError {
+  readonly reason: string;
+
+  constructor(source: string, reason: string) {
+    super(`${quoted(source)} is not accepted: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** Stands for a pattern that is not supported: any text may match it, so that no value is refused because of it. */
+class UncheckedPattern implements TextPattern {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+
+  test(_: string, budget: StepBudget): boolean {
+    budget.doubts += 1;
+    return true;
+  }
+}
+
+/** Why a pattern of `patternOrUnchecked` is not checked; undefined if it is. */
+export function whyUnchecked(pattern: TextPattern): string | undefined {
+  return pattern instanceof UncheckedPattern ? pattern.reason : undefined;
+}
+
+/** Like `linearPattern`, but what is not supported becomes a pattern that is not checked. Throws SchemaError if it is invalid. */
+export function patternOrUnchecked(source: string): TextPattern {
+  try {
+    return linearPattern(source);
+  } catch (error) {
+    if (!(error instanceof UnsupportedPattern)) throw error;
+    return new UncheckedPattern(error.reason);
+  }
+}
+
 /**
  * Compiles a JavaScript pattern with the flag u, as `pattern` and `patternProperties` define it. It never backtracks: it follows
  * all possible ways through the pattern at once, one character after the other, so no text can make it slow. Throws SchemaError if
@@ -24,23 +63,31 @@ const maxShown = 80;
  */
 export function linearPattern(source: string): TextPattern {
   if ((source.match(/\\[pP]\{/g)?.length ?? 0) > maxProperties)
-    throw cannotUse(source, `it has more than ${maxProperties} classes of the form \\p{...}`);
-  try {
-    new RegExp(source, "u");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^.*: /, "") : String(error);
-    throw cannotUse(source, `it is not a valid regular expression (${reason})`);
-  }
+    throw new UnsupportedPattern(source, `it has more than ${maxProperties} classes of the form \\p{...}`);
+  const invalid = whyInvalid(source, "u");
+  if (invalid !== undefined && whyInvalid(source, "") === undefined)
+    throw new UnsupportedPattern(source, `it is only valid without the flag u (${invalid})`);
+  if (invalid !== undefined)
+    throw new SchemaError(`${quoted(source)} is not accepted: it is not a valid regular expression (${invalid})`);
   try {
     return new LinearPattern(parsePattern(source));
   } catch (error) {
-    if (error instanceof UnsupportedPatternError) throw cannotUse(source, error.message);
+    if (error instanceof UnsupportedPatternError) throw new UnsupportedPattern(source, error.message);
     throw error;
   }
 }
 
-function cannotUse(source: string, reason: string): SchemaError {
-  return new SchemaError(`its pattern ${shortened(source, maxShown)} is not accepted: ${reason}`);
+function whyInvalid(source: string, flags: string): string | undefined {
+  try {
+    new RegExp(source, flags);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/^.*: /, "") : String(error);
+  }
+}
+
+function quoted(source: string): string {
+  return `its pattern ${shortened(source, maxShown)}`;
 }
 
 /** The characters that all sets of the pattern treat alike. */

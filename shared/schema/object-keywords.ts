@@ -124,9 +124,15 @@ function makeMembers(_: JsonValue, context: KeywordContext): SchemaCheck {
       const schemas: CheckedSchema[] = [];
       const named = own.get(name);
       if (named !== undefined) schemas.push(named);
-      for (const [one, inner] of patterns) if (one.test(name, walk.budget)) schemas.push(inner);
-      if (schemas.length === 0 && others !== undefined) schemas.push(others);
-      if (schemas.length > 0) seen?.members.add(name);
+      const { doubts } = walk.budget;
+      for (const [one, inner] of patterns) {
+        const before = walk.budget.doubts;
+        if (one.test(name, walk.budget) && walk.budget.doubts === before) schemas.push(inner);
+      }
+      // A pattern that cannot be checked may match the name: then it is no other one.
+      const mayMatch = walk.budget.doubts > doubts;
+      if (schemas.length === 0 && others !== undefined && !mayMatch) schemas.push(others);
+      if (schemas.length > 0 || mayMatch) seen?.members.add(name);
       const isRefused = schemas[0] === others && additional === false;
       if (isRefused) good = walk.fail(schema, "additionalProperties", { additionalProperty: name });
       else for (const inner of schemas) if (!walk.visitPart(name, inner, value[name] ?? null)) good = false;

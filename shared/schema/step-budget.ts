@@ -35,6 +35,8 @@ export class SpareSteps {
 /** Counts the steps of one check. */
 export class StepBudget {
   readonly #spare: SpareSteps;
+  /** How often something could not be checked, and was taken as right. What is concluded from its being right is not sure. */
+  doubts = 0;
   #left: number;
   #depth = 0;
   #taken = 0;
