@@ -1,4 +1,4 @@
-import type { RefObject } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import { maskedWithin } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
@@ -11,7 +11,15 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const inner = maskedWithin(schema, itemSchema(schema) ?? {});
   const { container, added } = useFocusAdded(items.length);
+  const moved = useRef<string>(undefined);
+  // The focus follows the entry, so that the next press moves the same one.
+  useEffect(() => {
+    if (moved.current === undefined) return;
+    container.current?.querySelector<HTMLElement>(`:scope > ${moved.current}`)?.focus();
+    moved.current = undefined;
+  });
   const move = (from: number, to: number) => {
+    moved.current = `:nth-child(${to + 1}) > [data-step="${to - from}"]`;
     const next = items.filter((_, index) => index !== from);
     next.splice(to, 0, items[from] ?? null);
     onChange(next);
@@ -33,6 +41,7 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
             <Button
               className="button button-quiet button-icon"
               aria-label={`Move entry ${index + 1} of ${label} up`}
+              data-step={-1}
               unavailable={index === 0}
               onClick={() => move(index, index - 1)}
             >
@@ -41,6 +50,7 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
             <Button
               className="button button-quiet button-icon"
               aria-label={`Move entry ${index + 1} of ${label} down`}
+              data-step={1}
               unavailable={index === items.length - 1}
               onClick={() => move(index, index + 1)}
             >

@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskedWithin } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { pressedKeys } from "../actions/keys.ts";
 import { Button } from "../button.tsx";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
@@ -33,9 +34,9 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                 initial={name}
                 taken={Object.keys(object).filter(other => other !== name)}
                 done="Rename"
-                onName={next => {
+                onName={(next, isLeft) => {
                   setRenaming(undefined);
-                  setNamed(next);
+                  setNamed(isLeft ? undefined : next);
                   onChange(renamed(object, name, next));
                 }}
                 onCancel={() => {
@@ -83,9 +84,9 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
         initial=""
         taken={Object.keys(object)}
         done="Add"
-        onName={name => {
+        onName={(name, isLeft) => {
           onChange({ ...object, [name]: emptyValue(inner) });
-          setAdded(name);
+          if (!isLeft) setAdded(name);
         }}
       />
       <Problems problems={ownProblems(problems)} />
@@ -105,21 +106,47 @@ interface NameFormProps {
   readonly initial: string;
   readonly taken: readonly string[];
   readonly done: string;
-  onName(name: string): void;
+  /** `isLeft`: the person has gone on to something else, and the focus stays there. */
+  onName(name: string, isLeft: boolean): void;
   onCancel?(): void;
 }
 
+/** A name counts when it is entered, and when the person leaves it: whatever they do next, a save too, knows it. */
 function NameForm({ label, initial, taken, done, onName, onCancel }: NameFormProps) {
   const [name, setName] = useState(initial);
-  const problem = taken.includes(name) ? "This name already exists." : undefined;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (name === "" || problem !== undefined) return;
-    onName(name);
+  const isCancelled = useRef(false);
+  const form = useRef<HTMLFormElement>(null);
+  const trimmed = name.trim();
+  const problem = taken.includes(trimmed) ? "This name already exists." : undefined;
+  const isUsable = trimmed !== "" && problem === undefined;
+  const submit = (isLeft: boolean) => {
+    if (!isUsable) return;
+    onName(trimmed, isLeft);
     setName("");
   };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isIn = event.target instanceof Element && event.target.closest("form") === form.current;
+      if (isIn && ["Mod+S", "Mod+Enter"].includes(pressedKeys(event))) submit(true);
+    };
+    // Before the document's shortcuts: they save what is known.
+    window.addEventListener("keydown", onKey, { capture: true });
+    return () => window.removeEventListener("keydown", onKey, { capture: true });
+  });
   return (
-    <form className="name-form" onSubmit={submit}>
+    <form
+      ref={form}
+      className="name-form"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        submit(false);
+      }}
+      onBlur={event => {
+        // Another window in front leaves the focus where it is.
+        const isIn = [event.relatedTarget, document.activeElement].some(one => event.currentTarget.contains(one));
+        if (!isIn && !isCancelled.current) submit(true);
+      }}
+    >
       <input
         className="input"
         aria-label={label}
@@ -131,10 +158,14 @@ function NameForm({ label, initial, taken, done, onName, onCancel }: NameFormPro
         value={name}
         onChange={event => setName(event.target.value)}
         onKeyDown={event => {
-          if (event.key === "Escape") onCancel?.();
+          // Within a composition, Escape ends that.
+          if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+          isCancelled.current = onCancel !== undefined;
+          setName(initial);
+          onCancel?.();
         }}
       />
-      <Button type="submit" className="button" unavailable={name === "" || problem !== undefined}>
+      <Button type="submit" className="button" unavailable={!isUsable}>
         {done}
       </Button>
       {onCancel !== undefined && (

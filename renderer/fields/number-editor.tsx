@@ -5,6 +5,12 @@ import { boundsText } from "./limits.ts";
 import { Problems } from "./problems.tsx";
 import { readInteger, readNumber } from "./read-text.ts";
 
+/** Of decimals as people write them: 2.3 - 1 is 1.3, not 1.2999999999999998. */
+function sum(one: number, whole: number): number {
+  const digits = /\.(\d+)$/.exec(String(one))?.[1]?.length ?? 0;
+  return Number((one + whole).toFixed(Math.min(digits, 100)));
+}
+
 /** A number with its bounds and its unit. Arrow keys step it. Text that is not a number stays, to be corrected. */
 export function NumberEditor({ value, schema, label, describedBy, problems, onChange }: EditorProps) {
   const read = schema["type"] === "integer" ? readInteger : readNumber;
@@ -19,7 +25,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
     const from = Number(text);
     const least = typeof minimum === "number" ? minimum : Number.NEGATIVE_INFINITY;
     const most = typeof maximum === "number" ? maximum : Number.POSITIVE_INFINITY;
-    type(String(Math.min(most, Math.max(least, from + by))));
+    type(String(Math.min(most, Math.max(least, sum(from, by)))));
   };
   return (
     <div className="editor-number">

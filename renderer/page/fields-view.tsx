@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { type Config, configEntries, configValue } from "../../shared/config.ts";
+import { configEntries, configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { edit } from "../state/edits.ts";
 import { focusPlace } from "../state/navigation.ts";
 import type { Selection } from "../state/place.ts";
-import { findField, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
+import { editKey, findField, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
 import { FieldDetails } from "./field-details.tsx";
 import { FieldRow } from "./field-row.tsx";
 import { showJson } from "./show-json.ts";
@@ -22,6 +23,9 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   const stored = useScreen(state => state.opened.get(repo)?.stored);
   const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
   const [filter, setFilter] = useState("");
+  /** The field that has had the focus since the filter was typed: it stays, whatever its value becomes. */
+  const [held, setHeld] = useState<string>();
+  const pending = useScreen(state => state.pending);
   const container = useRef<HTMLDivElement>(null);
   useSteadyField(container);
   // Only when another field is chosen: rows must not jump while one edits.
@@ -33,7 +37,13 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
     if (wanted?.contains(document.activeElement)) return;
     wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
   }, [wantedScope, wantedField]);
-  const shown = filtered(scopes, filter, effective ?? {});
+  const isKept = (scope: string, field: string) => held === joinConfigPath(scope, field);
+  const valuesOf = (scope: string, field: string, byDefault: JsonValue | undefined) => {
+    const edited = pending.get(editKey(repo, scope, field));
+    const value = orDefault(configValue(effective ?? {}, scope, field), byDefault);
+    return edited === undefined ? [value] : [value, orDefault(edited.value, byDefault)];
+  };
+  const shown = filtered(scopes, filter, isKept, valuesOf);
   const [all, found] = [countFields(scopes), countFields(shown)];
   const modified = [...configEntries(stored ?? {})];
   const resetAll = (scope?: string) => {
@@ -53,7 +63,10 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
             placeholder="Filter fields"
             spellCheck={false}
             value={filter}
-            onChange={event => setFilter(event.target.value)}
+            onChange={event => {
+              setHeld(undefined);
+              setFilter(event.target.value);
+            }}
           />
           <p className="hint" role="status">
             {filter.trim() !== "" && `${found} of ${all} fields`}
@@ -86,7 +99,10 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
                   schema={fieldSchema}
                   current={wantedScope === scope && wantedField === field}
                   holdsDetails={!isWide}
-                  onFocus={() => focusPlace({ page: "repo", view: "fields", repo, scope, field })}
+                  onFocus={() => {
+                    setHeld(joinConfigPath(scope, field));
+                    focusPlace({ page: "repo", view: "fields", repo, scope, field });
+                  }}
                 />
               ))}
             </section>
@@ -124,14 +140,22 @@ function onWideChange(listener: () => void): () => void {
   return () => wide.removeEventListener("change", listener);
 }
 
-/** The scopes, reduced to the fields whose path, title or value contains each of the words. */
-function filtered(scopes: readonly ScopeEntry[], filter: string, effective: Config): readonly ScopeEntry[] {
+/** The scopes, reduced to the fields that are kept, or whose path, title or one of whose values contains each of the words. */
+function filtered(
+  scopes: readonly ScopeEntry[],
+  filter: string,
+  isKept: (scope: string, field: string) => boolean,
+  valuesOf: (scope: string, field: string, byDefault: JsonValue | undefined) => readonly (JsonValue | undefined)[],
+): readonly ScopeEntry[] {
   const words = filter.trim().toLowerCase().split(/\s+/);
   if (words[0] === "") return scopes;
   const matches = (scope: string, field: string, schema: FieldSchema) => {
-    const value = orDefault(configValue(effective, scope, field), schema.default);
-    const text = `${joinConfigPath(scope, field)}\n${schema.title ?? ""}\n${showJson(value, schema)}`.toLowerCase();
-    return words.every(word => text.includes(word));
+    if (isKept(scope, field)) return true;
+    const head = `${joinConfigPath(scope, field)}\n${schema.title ?? ""}`;
+    return valuesOf(scope, field, schema.default).some(value => {
+      const text = `${head}\n${showJson(value, schema)}`.toLowerCase();
+      return words.every(word => text.includes(word));
+    });
   };
   return scopes
     .map(({ scope, schema }) => {

@@ -45,7 +45,8 @@ export function editAll(wanted: readonly WantedValue[]): void {
         const base = before === undefined ? stored : before.base;
         const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
         const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
-        pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged });
+        const sent = before?.sent === undefined ? {} : { sent: before.sent };
+        pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged, ...sent });
       }
     }
     return { pending };
@@ -119,7 +120,9 @@ export function withConflicts(
     result ??= new Map(pending);
     const { conflict: _, ...rest } = one;
     const merged = merge(one, now);
-    if (sameJson(now, one.value) || (merged !== undefined && sameJson(now, merged))) result.delete(key);
+    if (one.sent !== undefined && sameJson(now, one.sent) && !sameJson(now, one.value))
+      result.set(key, { ...rest, base: now });
+    else if (sameJson(now, one.value) || (merged !== undefined && sameJson(now, merged))) result.delete(key);
     else if (sameJson(now, one.base)) result.set(key, rest);
     else if (merged === undefined) result.set(key, { ...rest, conflict: { stored: now, actor } });
     // If the edit already contains the change, there is nothing to report.

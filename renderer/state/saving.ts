@@ -3,7 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { daemon, openRepository } from "./connection.ts";
-import { dismissAbout, messageOf, notify } from "./notices.ts";
+import { messageOf, notify } from "./notices.ts";
 import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
 import { unreadMessage, unreadPlaces } from "./unread-text.ts";
@@ -41,7 +41,8 @@ export async function saveEdits(reason: string): Promise<boolean> {
   const saved = outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : []));
   rememberSaved({ since, saved });
   if (saved.length === outcomes.length) {
-    dismissAbout("save");
+    const count = saved.reduce((sum, { fields }) => sum + fields.length, 0);
+    notify("done", `Saved ${count === 1 ? "1 field" : `${count} fields`} in ${places(saved)}.`, "save");
     return true;
   }
   notify("problem", describeUnsaved(outcomes), "save");
@@ -59,6 +60,12 @@ function describeUnsaved(outcomes: readonly Outcome[]): string {
   if (outcomes.length === 1) return `Nothing was saved. ${first?.problem}`;
   const begin = saved.length === 0 ? "Nothing was saved." : `Saved in ${listed(saved)}.`;
   return `${begin} ${unsaved.map(({ repo, problem }) => `Not saved in ${nameOf(repo)}: ${problem}`).join(" ")}`;
+}
+
+function places(saved: readonly SavedChange[]): string {
+  const [first, ...more] = saved;
+  if (more.length > 2) return `${saved.length} repositories`;
+  return listed([first, ...more].map(one => nameOfRepository(screenStore.getState(), one?.repo ?? "")));
 }
 
 function listed(names: readonly string[]): string {
@@ -87,6 +94,7 @@ async function saveRepository(
         ...(unset.length > 0 && { unset }),
         ...how,
       };
+      markSent(edits);
       const reply = await daemon().request("config/set", { ...values, ...options });
       if (reply.errors.length === 0) {
         const { revision: saved = revision, batch } = reply.result[0] ?? {};
@@ -123,14 +131,33 @@ function notifyMerged(edits: readonly PendingEdit[]): void {
   notify("done", `${listed(fields)}: changed elsewhere in the meantime; both changes were saved.`);
 }
 
+/** What arrives from the daemon before its reply is this window's own save. */
+function markSent(edits: readonly PendingEdit[]): void {
+  screenStore.setState(state => {
+    const pending = new Map(state.pending);
+    for (const { repo, scope, field, value } of edits) {
+      const key = editKey(repo, scope, field);
+      const now = pending.get(key);
+      if (now !== undefined && value !== undefined) pending.set(key, { ...now, sent: value });
+    }
+    return { pending };
+  });
+}
+
+function withoutSent({ sent: _, ...edit }: PendingEdit): PendingEdit {
+  return edit;
+}
+
 async function dropSaved(edits: readonly PendingEdit[], revision: number): Promise<void> {
   const [first] = edits;
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const { repo, scope, field, value } of edits) {
       const key = editKey(repo, scope, field);
-      // A field that was edited again during the save keeps its newer edit.
-      if (sameJson(pending.get(key)?.value, value)) pending.delete(key);
+      const now = pending.get(key);
+      // A field that was edited again during the save keeps its newer edit, of what was saved.
+      if (sameJson(now?.value, value)) pending.delete(key);
+      else if (now !== undefined) pending.set(key, { ...withoutSent(now), base: value });
     }
     return { pending };
   });

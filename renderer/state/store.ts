@@ -25,6 +25,8 @@ export interface PendingEdit {
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
   /** Who changed other parts of the field meanwhile; the value includes both changes. */
   readonly mergedWith?: string;
+  /** The value that a save has sent and not heard of yet: if the field gets it, that was nobody else. */
+  readonly sent?: JsonValue;
   /** Why the daemon rejected it at the last save. */
   readonly refusal?: string;
 }
