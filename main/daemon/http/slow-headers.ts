@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../time/clock.ts";
 
-/** Milliseconds between two looks at the connections. A header that two looks find unfinished is too slow. */
+/** Milliseconds between two checks of the connections. A header that two checks find unfinished is too slow. */
 const lookInterval = 5_000;
 
 /** What a connection has of its next request. */

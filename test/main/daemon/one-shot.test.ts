@@ -239,7 +239,7 @@ test.runIf(onUnix)(
     const before = clock.waiting();
     using raw = await openRaw(path);
     raw.socket.write(`${headOf(t.ownerKey, "key/self", "Content-Length: 2")}\r\n\r\n{`);
-    // For the body, and to look at the connections.
+    // For the body, and to check the connections.
     await until(() => clock.waiting() === before + 2, "the body to be waited for");
     clock.advance(9_999);
     expect(raw.received).toBe("");
@@ -293,7 +293,7 @@ test.runIf(onUnix)("an answer that its client does not read is dropped after a w
   using raw = await openRaw(await socketOf(t.homeFolder));
   raw.socket.pause();
   for (let count = 0; count < 8; count++) raw.socket.write(requestOf(t.ownerKey, "config/list", { repo: "shop" }));
-  // One timer looks at the connections.
+  // One timer checks the connections.
   await until(() => clock.waiting() > before + 1, "the answers to wait");
   clock.advance(10_000);
   raw.socket.resume();
