@@ -40,6 +40,12 @@ export function numberOf(operand: JsonValue, { refuse }: KeywordContext, keyword
   return typeof operand === "number" ? operand : refuse(`its ${keyword} is not a number`);
 }
 
+/** The keyword's operand, which must be an array of schemas. Throws SchemaError. */
+export function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string): readonly CheckedSchema[] {
+  if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is not an array of schemas`);
+  return operand.map(inner => context.compile(inner));
+}
+
 /** Makes a limit on the number of items in an array or members in an object. */
 export function makeCount(
   counted: "items" | "members",

@@ -1,9 +1,10 @@
 /** The JSON Schema keywords for all types, strings and numbers, and the table of all keywords. */
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.ts";
+import { makeAnyOf, makeOneOf } from "./alternatives.ts";
 import { arrayKeywords } from "./array-keywords.ts";
-import { type KeywordContext, type KeywordMaker, numberOf } from "./keyword.ts";
+import { type KeywordContext, type KeywordMaker, numberOf, schemasOf } from "./keyword.ts";
 import { objectKeywords } from "./object-keywords.ts";
-import { type CheckedSchema, type SchemaCheck, Seen } from "./schema-walk.ts";
+import { type SchemaCheck, Seen } from "./schema-walk.ts";
 import { charactersOfPart, partsOf } from "./step-budget.ts";
 
 /**
@@ -50,12 +51,6 @@ function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
     return test ?? refuse(`${JSON.stringify(name)} is not a type`);
   });
   return (value, walk) => tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand });
-}
-
-/** The keyword's operand, which must be an array of schemas. Throws SchemaError. */
-function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string): readonly CheckedSchema[] {
-  if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is not an array of schemas`);
-  return operand.map(inner => context.compile(inner));
 }
 
 function makeBound(keeps: (value: number, limit: number) => boolean): KeywordMaker {
@@ -129,7 +124,8 @@ function makeConst(operand: JsonValue, { schema }: KeywordContext): SchemaCheck 
   return (value, walk) => {
     const mayBe = typeof value === typeof operand && partsOf(value) <= parts;
     walk.budget.take(partsOf(value));
-    return (mayBe && canonicalJson(value) === wanted) || walk.fail(schema, "const", { allowedValue: operand });
+    const isEqual = mayBe && canonicalJson(value) === wanted;
+    return isEqual ? walk.equals() : walk.fail(schema, "const", { allowedValue: operand });
   };
 }
 
@@ -138,7 +134,10 @@ function makeEnum(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
   const allowed = new Set(operand.map(canonicalJson));
   return (value, walk) => {
     walk.budget.take(partsOf(value));
-    return allowed.has(canonicalJson(value)) || walk.fail(schema, "enum", { allowedValues: operand });
+    const isListed = allowed.has(canonicalJson(value));
+    // One value is what `const` was before draft-06.
+    if (isListed) return allowed.size > 1 || walk.equals();
+    return walk.fail(schema, "enum", { allowedValues: operand });
   };
 }
 
@@ -161,45 +160,6 @@ function makeAllOf(operand: JsonValue, context: KeywordContext, keyword: string)
       if (walk.endsAtFirst) break;
     }
     return good;
-  };
-}
-
-function makeAnyOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
-  const branches = schemasOf(operand, context, keyword);
-  return (value, walk, seen) =>
-    walk.choose(() => {
-      let good = false;
-      for (const branch of branches) {
-        walk.budget.take(1);
-        const own = seen && new Seen();
-        if (!walk.visit(branch, value, own)) continue;
-        good = true;
-        if (seen === undefined) break;
-        if (own !== undefined) seen.add(own, walk.budget);
-      }
-      return good || walk.fail(context.schema, "anyOf");
-    });
-}
-
-function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
-  const branches = schemasOf(operand, context, keyword);
-  return (value, walk, seen) => {
-    let matching = 0;
-    const { doubts } = walk.budget;
-    walk.choose(() => {
-      for (const branch of branches) {
-        walk.budget.take(1);
-        const own = seen && new Seen();
-        if (!walk.visit(branch, value, own)) continue;
-        matching += 1;
-        if (matching > 1) break;
-        if (own !== undefined) seen?.add(own, walk.budget);
-      }
-      // If at least one branch matches, the problems of the others do not count.
-      return matching > 0;
-    });
-    const isSurelyOne = matching === 1 || (matching > 1 && walk.budget.doubts > doubts);
-    return isSurelyOne || walk.fail(context.schema, "oneOf");
   };
 }
 

@@ -44,6 +44,24 @@ export class Seen {
   }
 }
 
+/** Broken rules of one alternative that are counted. */
+const mostCounted = 50;
+
+/** How a value differs from a schema that it does not fit. */
+export interface Misfit {
+  /** The types that it would have to have; empty if it has one of them. */
+  readonly types: readonly JsonValue[];
+  /** The values that it would have to be one of, if it is none of them. */
+  readonly values: readonly JsonValue[] | undefined;
+  /** No value fits. */
+  readonly isNever: boolean;
+  /** How many of its members are not the value that they would have to be, and how many are. */
+  readonly unequal: number;
+  readonly equal: number;
+  /** How many rules it breaks in all. */
+  readonly rules: number;
+}
+
 /** One check of one value, with its path and problems. */
 export class SchemaWalk {
   readonly budget: StepBudget;
@@ -53,6 +71,8 @@ export class SchemaWalk {
   #propertyName: string | undefined;
   /** Above 0 inside a schema that may fail without a problem, such as `not` or `if`. */
   #muted = 0;
+  /** Instead of being reported, broken rules are counted: those of a value at this depth. */
+  #counting: { readonly depth: number; readonly broken: SchemaProblem[]; equal: number } | undefined;
 
   constructor(budget: StepBudget, most: number) {
     this.budget = budget;
@@ -65,6 +85,7 @@ export class SchemaWalk {
 
   /** Whether the check can stop at the next failure, because no further problems are wanted. */
   get endsAtFirst(): boolean {
+    if (this.#counting !== undefined) return this.#counting.broken.length >= mostCounted;
     return this.#most === 1 || this.#muted > 0 || this.#problems.length >= this.#most;
   }
 
@@ -102,26 +123,53 @@ export class SchemaWalk {
 
   /** Returns the result of `visit` without reporting its problems. */
   isSo(visit: () => boolean): boolean {
+    const counting = this.#counting;
+    this.#counting = undefined;
     this.#muted += 1;
     const good = visit();
     this.#muted -= 1;
+    this.#counting = counting;
     return good;
   }
 
-  /** Runs `run`, which may report problems, and discards them if it returns true. */
-  choose(run: () => boolean): boolean {
-    const before = this.#problems.length;
-    const good = run();
-    if (good) this.#problems.length = before;
-    return good;
+  /** Whether a problem would be reported now. */
+  get isTelling(): boolean {
+    return this.#counting === undefined && this.#muted === 0 && this.#problems.length < this.#most;
+  }
+
+  /** How the value that is visited here differs from the schema that `visit` checks. Reports nothing. */
+  misfit(visit: () => boolean): Misfit {
+    const depth = this.#path.length;
+    const broken: SchemaProblem[] = [];
+    const counting = { depth, broken, equal: 0 };
+    this.#counting = counting;
+    visit();
+    this.#counting = undefined;
+    const own = broken.filter(({ path }) => path.length === depth);
+    const listed = own.filter(({ keyword }) => isList(keyword)).map(valuesOf);
+    return {
+      types: own.filter(({ keyword }) => keyword === "type").flatMap(({ params }) => params["type"] ?? []),
+      values: own.some(({ propertyName }) => propertyName !== undefined) ? undefined : listed[0],
+      isNever: own.some(({ keyword }) => keyword === "false"),
+      unequal: broken.filter(({ keyword, path }) => isList(keyword) && path.length === depth + 1).length,
+      equal: counting.equal,
+      rules: broken.length,
+    };
+  }
+
+  /** Call when a value is the one that it has to be: of alternatives, that one is meant. */
+  equals(): true {
+    if (this.#counting !== undefined && this.#path.length === this.#counting.depth + 1) this.#counting.equal += 1;
+    return true;
   }
 
   /** Reports a problem. */
   fail(parentSchema: JsonObject, keyword: string, params: SchemaProblem["params"] = {}): false {
-    if (this.#muted > 0 || this.#problems.length >= this.#most) return false;
+    const into = this.#counting?.broken ?? this.#problems;
+    if (this.#muted > 0 || (this.#counting === undefined && this.#problems.length >= this.#most)) return false;
     const name = this.#propertyName;
     const path = [...this.#path];
-    this.#problems.push({
+    into.push({
       keyword,
       path,
       params,
@@ -130,4 +178,13 @@ export class SchemaWalk {
     });
     return false;
   }
+}
+
+function isList(keyword: string): boolean {
+  return keyword === "const" || keyword === "enum";
+}
+
+function valuesOf({ params }: SchemaProblem): readonly JsonValue[] {
+  const { allowedValue, allowedValues } = params;
+  return Array.isArray(allowedValues) ? allowedValues : [allowedValue ?? null];
 }

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import { compileSchema as compile } from "../../../shared/schema/compile-schema.ts";
-import { SchemaError } from "../../../shared/schema/keyword.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 
 const check = (schema: JsonObject, value: JsonValue, most = 1) => compile(schema).check(value, new SpareSteps(), most);
@@ -117,7 +116,7 @@ test.each<[title: string, schema: JsonObject, reason: string]>([
     "x-keyOf has no effect where another schema refers to it: put the shared part into $defs",
   ],
 ])("%s is refused when the schema is compiled", (_title, schema, reason) => {
-  expect(() => compile(schema)).toThrow(new SchemaError(reason));
+  expect(() => compile(schema)).toThrow(expect.objectContaining({ name: "SchemaError", message: reason }));
 });
 
 // Whole numbers beyond 2^53 are integers for Ajv only.

@@ -6,6 +6,12 @@ import { startTestDaemon } from "../../helpers/daemon.ts";
 
 const described = { description: "v and digits.", pattern: "^v[0-9]+$" };
 
+const kindOf = (kind: string, type: string) => ({
+  type: "object",
+  properties: { kind: { const: kind }, port: { type } },
+  additionalProperties: false,
+});
+
 test.each([
   ["an enumeration names its choices", { enum: ["red", "green", 3] }, "blue", `must be "red", "green" or 3`],
   [
@@ -27,6 +33,59 @@ test.each([
   ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
   ["a number that may be null", { type: ["number", "null"] }, "x", "must be a number or null, not a string"],
   ["one of several schemas", { oneOf: [{ minimum: 1 }, { maximum: 2 }] }, 1, "must match exactly one schema in oneOf"],
+  [
+    "of alternatives, the one of this type",
+    { anyOf: [{ type: "null" }, { type: "string", minLength: 1 }] },
+    "",
+    "must not be empty",
+  ],
+  [
+    "of alternatives, all types, if none is for this type",
+    { anyOf: [{ type: "null" }, { type: ["string", "integer"] }, { type: "string", maxLength: 3 }] },
+    [],
+    "must be null or a string or an integer, not an array",
+  ],
+  [
+    "of alternatives that are values, all values",
+    { oneOf: [{ const: "a" }, { const: "b" }, { enum: ["c", "d"] }, { type: "integer" }] },
+    "e",
+    'must be "a", "b", "c" or "d"',
+  ],
+  [
+    "of alternatives, the one with the same constant, although another breaks fewer rules",
+    { oneOf: [{ type: "object", required: ["z"] }, kindOf("a", "integer"), kindOf("b", "string")] },
+    { kind: "b", port: 1, other: 2 },
+    "must be a string, not a number",
+  ],
+  [
+    "of alternatives, not one with another constant",
+    { anyOf: [kindOf("a", "integer"), { type: "object", properties: { port: { type: "null" } } }] },
+    { kind: "b", port: "x" },
+    "must be null, not a string",
+  ],
+  [
+    "of alternatives, the one that breaks the fewest rules",
+    { anyOf: [{ required: ["a", "b", "c"] }, { required: ["d"] }, false] },
+    {},
+    'lacks the member "d"',
+  ],
+  [
+    "of alternatives in alternatives, the nearest",
+    {
+      anyOf: [
+        { type: "null" },
+        { type: "array", items: { anyOf: [{ type: "boolean" }, { type: "string", maxLength: 1 }] } },
+      ],
+    },
+    [true, "ab"],
+    "must have at most 1 characters",
+  ],
+  [
+    "of alternatives behind a reference, the nearest",
+    { oneOf: [{ type: "null" }, { $ref: "#/$defs/tag" }] },
+    "x",
+    "does not have the right form: v and digits",
+  ],
   ["a schema that must not match", { not: { type: "null" } }, null, "must not match the schema in not"],
   [
     "items that are missing",
@@ -43,9 +102,7 @@ test.each([
     `has a member called "", a name that must not be empty`,
   ],
 ])("an error says what is expected: %s", (_, field, value, message) => {
-  const { enum: [first] = [], const: only } = field as { enum?: readonly unknown[]; const?: unknown };
-  const properties = { field: { ...field, default: first ?? only ?? 0 } };
-  const schema = { type: "object", $defs: { tag: described }, properties };
+  const schema = { type: "object", $defs: { tag: described }, properties: { field } };
   const { fields } = compileScope("test", schema);
   expect(fields.get("field")?.validate(value)?.message).toEqual(
     typeof message === "string" ? message : expect.stringMatching(message),
