@@ -34,8 +34,8 @@ export interface EnvironmentSource {
   readonly linked?: RepositoryEntry["linked"] | undefined;
 }
 
-/** This field is a list of variables with names and values. */
-const listField = "svc.envvars";
+/** This field is a list of variables with names and values. Every home has it, so a key for which it is not there may not read it. */
+export const listField = "svc.envvars";
 
 /** The fields that the environment consists of. */
 export function environmentFields(fields: Fields): string[] {
@@ -46,12 +46,13 @@ export function environmentFields(fields: Fields): string[] {
 
 /**
  * The environment of a repository: the active values of `svc.envvars` and of fields whose schema has `x-env`. Throws RepoconfError 1114 if a
- * value is untrusted, 1105 if the key may not see one, 1103 if two variables have the same name, if a value cannot be in a variable, or for
+ * value is untrusted, 1105 if the key may not see one or may read none of these fields, 1103 if two variables have the same name, if a value cannot be in a variable, or for
  * a run if values are missing.
  */
 export function variablesOf(source: EnvironmentSource): Variables {
   const { repo, config, fields, waiting, masked, linked, isForRun } = source;
   const own = environmentFields(fields);
+  if (own.length === 0) throw noneReadable();
   const hidden = masked.filter(path => own.includes(path));
   if (hidden.length > 0) throw hiddenValues(hidden);
   const untrusted = own.filter(path => waiting.has(path));
@@ -103,6 +104,11 @@ function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly 
   const name = fields.get(path)?.["x-env"];
   // Null means that the variable is not set.
   return name === undefined || value === null ? [] : [[name, rawValue(value)]];
+}
+
+function noneReadable(): RepoconfError {
+  const message = `This key may read none of the fields that the environment comes from, such as ${listField}. Use the owner's key, or one whose grants have them.`;
+  return new RepoconfError(1105, message, { field: listField });
 }
 
 function hiddenValues(paths: readonly string[]): RepoconfError {

@@ -46,6 +46,26 @@ describe("a key without the right reveal", () => {
   });
 });
 
+test("a key that may read none of the variables gets an error instead of an empty environment, and one that may read some is told what is left out", async () => {
+  await addScope(home, "stage", { name: { ...text, default: "live", "x-env": "STAGE" } });
+  const none = await keyWith("none", "--read", "svc.timeout");
+  for (const args of [
+    ["env", ...none],
+    ["env", "--format", "json", ...none],
+    ["run", ...none, "--", "true"],
+  ])
+    await home.refuse(5, args, /may read none of the fields .* svc\.envvars/);
+  const some = await keyWith("some", "--read", "stage.*");
+  const told = expect.stringContaining("svc.envvars are left out");
+  expect(await home.run(["env", "--format", "dotenv", ...some])).toEqual({
+    code: 0,
+    output: "STAGE='live'\n",
+    errorOutput: told,
+  });
+  const show = [process.execPath, "-p", "process.env.STAGE"];
+  expect(await home.run(["run", ...some, "--", ...show])).toEqual({ code: 0, output: "live\n", errorOutput: told });
+});
+
 describe("a key without the right commands", () => {
   test("proposes; repoconf trust shows it and accepts it by its hash, and the key may withdraw it", async () => {
     const key = await keyWith("agent", "--right", "write");

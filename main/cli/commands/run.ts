@@ -38,7 +38,7 @@ async function run(command: readonly string[], options: RunOptions): Promise<voi
     using session = await openSession(options);
     const { client, home } = session;
     const repository = await chooseRepository(client, options.repo);
-    const variables = await readVariables(client, repository, true);
+    const variables = await readVariables(client, repository, { isForRun: true });
     const environment = await resolveVariables(variables, home);
     // Without --watch the daemon is not needed any more, and may stop before the command ends.
     if (!options.watch) client.close();
@@ -93,7 +93,7 @@ async function runWatched(
   async function restartIfChanged(): Promise<void> {
     let values: { readonly [name: string]: string };
     try {
-      const wanted = await readVariables(client, repository, true);
+      const wanted = await readVariables(client, repository, { isForRun: true, isQuiet: true });
       if (isSame(wanted, current)) return;
       values = await resolveVariables(wanted, home);
       current = wanted;

@@ -1,17 +1,20 @@
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
-import { type Variables, variablesOf } from "../../../shared/variables.ts";
+import { environmentFields, listField, type Variables, variablesOf } from "../../../shared/variables.ts";
 import { listFields, readConfig } from "../connect/fields.ts";
+import { printNote } from "../output/terminal.ts";
 
-/** The environment of a repository. Throws as `variablesOf`. */
+/** The environment of a repository; tells of what the key may not read, unless `isQuiet`. Throws as `variablesOf`. */
 export async function readVariables(
   client: RepoconfClient,
   repository: Pick<RepositoryEntry, "id" | "linked">,
-  isForRun = false,
+  { isForRun = false, isQuiet = false } = {},
 ): Promise<Variables> {
   // First, because a value that is read before its schema may be a text that the schema then makes a variable.
   const fields = await listFields(client);
+  if (!isQuiet && !fields.has(listField) && environmentFields(fields).length > 0)
+    printNote(`The variables of ${listField} are left out, because this key may not read them.`);
   return variablesOf({ ...(await readValues(client, repository)), fields, isForRun });
 }
 

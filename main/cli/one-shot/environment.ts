@@ -1,5 +1,5 @@
 import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
-import { variablesOf } from "../../../shared/variables.ts";
+import { listField, variablesOf } from "../../../shared/variables.ts";
 import type { EnvOptions } from "../commands/env.ts";
 import type { RunOptions } from "../commands/run.ts";
 import { environmentText } from "../environment/formats.ts";
@@ -33,6 +33,8 @@ async function readEnvironment(
 ): Promise<{ readonly [name: string]: string } | undefined> {
   const reply = await askAbout("config/list", { schemas: true, waits: true }, options);
   if (reply === undefined || reply.errors.length > 0) return undefined;
+  // The long way says what is left out.
+  if (!fieldsOf(reply).has(listField)) return undefined;
   const { result: config, repo = options.repo ?? "", waits = [], linked, masked = [] } = reply;
   try {
     const waiting = new Set(waits);

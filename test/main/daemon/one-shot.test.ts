@@ -262,7 +262,7 @@ test.runIf(onUnix)(
     await using t = await startTestDaemon({ clock });
     const path = await socketOf(t.homeFolder);
     const isRefused = async (raw: Awaited<ReturnType<typeof openRaw>>) => {
-      // The bytes may arrive at any time; a look after that notices them, and the next one finds them again.
+      // The bytes may arrive at any time; a check after that notices them, and the next one finds them again.
       await until(() => {
         clock.advance(5_000);
         return raw.received.includes("408");
