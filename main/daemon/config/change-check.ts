@@ -1,4 +1,4 @@
-import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { type Config, configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
@@ -17,13 +17,22 @@ import {
   type LayerValues,
   layersOf,
   mayHave,
-  splitByName,
   storedIn,
   withEdits,
 } from "../../store/values/counted-values.ts";
+import { splitList, type WantedList } from "../../store/values/split-list.ts";
 import type { Caller } from "../keys/caller.ts";
 import { isHidden } from "../rights/reveal.ts";
-import { noSuchField, OnlyProposedError, onlyWhole } from "../rights/write-refusals.ts";
+import {
+  describeReference,
+  noSuchField,
+  notInLayer,
+  OnlyProposedError,
+  onlyWhole,
+  untrustedValue,
+  unusedValue,
+  type ValueSource,
+} from "../rights/write-refusals.ts";
 import { jsonBytes } from "../socket/measure.ts";
 
 /** A set or unset; the types of its arguments have been checked. */
@@ -35,9 +44,11 @@ export interface ConfigChangeRequest {
   readonly localValues?: ReadonlyMap<string, JsonValue | undefined> | undefined;
   /** Where `values` and `edits` belong; undefined: each where the value that counts is stored. */
   readonly layer?: Layer | undefined;
+  /** What the local layer of a repository once had of a list that is merged by name. See `WantedList`. */
+  readonly formerItems?: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
   /** Edits inside the values of fields that are not in `values`, also by field. */
   readonly edits?: ReadonlyMap<string, readonly ValueEdit[]>;
-  readonly source: "set" | "unset" | "restore";
+  readonly source: Exclude<ValueSource, "edits">;
   /** Compare and set: the revision each repository must have. */
   readonly revisions: ReadonlyMap<string, number>;
   readonly atomic: boolean;
@@ -49,9 +60,6 @@ export interface ConfigChangeRequest {
   /** It is not an error if nothing changes. */
   readonly mayBeEmpty?: boolean;
 }
-
-/** Where a value comes from; `edits`: from the one before. */
-type ValueSource = ConfigChangeRequest["source"] | "edits";
 
 /** The outcome of the request for one repository. */
 export interface Decision {
@@ -76,6 +84,9 @@ interface RequestedField {
   readonly value: JsonValue | undefined;
   readonly source: ValueSource;
 }
+
+/** A new value, and what tells where the items of a list belong. */
+type RequestedList = Pick<RequestedField, "path" | "value"> & Omit<WantedList, "path" | "value">;
 
 /** Decides which values of a request a repository takes: rights, schemas, trust, rules across fields, compare and set. */
 export class ChangeCheck {
@@ -105,25 +116,22 @@ export class ChangeCheck {
       else edits.push(edit);
     };
     const { source } = request;
-    const write = (path: string, value: JsonValue | undefined, how: ValueSource) => {
-      const split = request.layer === undefined ? this.#split(caller, layers, path, value) : undefined;
-      if (split === undefined) check({ path, value, source: how, layer: request.layer ?? this.#layerOf(layers, path) });
+    const write = (path: string, value: JsonValue | undefined, how: ValueSource, inside?: readonly ValueEdit[]) => {
+      const list = { path, value, edits: inside, formerItems: request.formerItems?.get(state.id)?.get(path) };
+      const split = request.layer === undefined ? this.#split(caller, state.id, layers, list) : undefined;
+      const problem = split && this.#problemOf(caller, state.id, { path, value, source: how }, spare);
+      if (problem !== undefined) errors.push(problem);
+      else if (split === undefined)
+        check({ path, value, source: how, layer: request.layer ?? this.#layerOf(layers, path) });
       else for (const layer of ["shared", "local"] as const) check({ path, value: split[layer], source: how, layer });
     };
     for (const [path, value] of request.values) write(path, value, source);
     for (const [path, value] of request.localValues ?? []) check({ path, value, source, layer: "local" });
     for (const [path, changes] of request.edits ?? []) {
-      const value = this.#editedValue(
-        caller,
-        state,
-        layers,
-        request.layer ?? this.#layerOf(layers, path),
-        path,
-        changes,
-        request,
-      );
+      const layer = request.layer ?? this.#layerOf(layers, path);
+      const value = this.#editedValue(caller, state, layers, layer, path, changes, request);
       if (value instanceof RepoconfError) errors.push(value);
-      else write(path, value, "edits");
+      else write(path, value, "edits", changes);
     }
     return this.#checked(caller, state, layers, edits, errors);
   }
@@ -141,7 +149,8 @@ export class ChangeCheck {
     if (local.length > 0) {
       const revealed = [...accepted, ...local.map(edit => ({ ...edit, value: undefined }))];
       const counted = countedValues(withEdits(layers, revealed), this.#scopes).stored;
-      accepted.push(...this.#checkReferences(caller, state.id, counted, local, errors));
+      const whole = this.#checkReferences(caller, state.id, counted, local, errors);
+      accepted.push(...this.#checkMerged(state.id, layers, [...accepted, ...whole], errors));
     }
     const before = ({ layer = "shared", scope, field }: LayerEdit) =>
       configValue(storedIn(layers, layer), scope, field);
@@ -156,15 +165,37 @@ export class ChangeCheck {
     return { errors, accepted, recorded, changed, ...(after.length > 1 && { after }) };
   }
 
+  /** The local edits among these, without lists that cannot be merged with what is below, such as too long ones: they would not count. */
+  #checkMerged(
+    repo: string,
+    layers: readonly LayerValues[],
+    edits: readonly LayerEdit[],
+    errors: RepoconfError[],
+  ): readonly LayerEdit[] {
+    const { health } = countedValues(withEdits(layers, edits), this.#scopes);
+    return edits.filter(edit => {
+      if (edit.layer !== "local") return false;
+      const field = joinConfigPath(edit.scope, edit.field);
+      const found = health.find(problem => problem.layer === "local" && problem.field === field);
+      const before = configValue(storedIn(layers, "local"), edit.scope, edit.field);
+      if (found === undefined || edit.value === undefined || sameJson(before, edit.value)) return true;
+      errors.push(new RepoconfError(1103, found.message, { repo, field }));
+      return false;
+    });
+  }
+
   /** A list of both layers in its two parts; undefined if the value belongs to one layer. */
-  #split(caller: Caller, layers: readonly LayerValues[], path: string, value: JsonValue | undefined) {
+  #split(caller: Caller, repo: string, layers: readonly LayerValues[], { path, value, ...wanted }: RequestedList) {
     const split = splitConfigPath(path);
-    if (split === undefined || this.#layerOf(layers, path) !== "local") return undefined;
+    const isShared = this.#layerOf(layers, path) === "shared" && wanted.formerItems === undefined;
+    if (split === undefined || isShared || !mayHave("local", split, this.#scopes)) return undefined;
     const present = layers.map(({ stored }) => configValue(stored, split.scope, split.field));
     // Where an item goes depends on the present ones, which the key may not see: then all of it is written to one layer.
     const isSecret = isHidden(caller, this.#scopes.field(split.scope, split.field)?.schema, ...present);
-    const isBoth = isMergedByName(split, this.#scopes) && !isSecret;
-    return isBoth && Array.isArray(value) ? splitByName(split, value, layers, this.#scopes) : undefined;
+    const isBoth = isMergedByName(split, this.#scopes) && !isSecret && allows(caller.grants, "write", repo, path);
+    return isBoth && Array.isArray(value)
+      ? splitList({ ...wanted, path: split, value }, layers, this.#scopes)
+      : undefined;
   }
 
   /** Where the value that counts is stored; the local layer, if that is in the local values of the base, which only the base changes. */
@@ -234,20 +265,31 @@ export class ChangeCheck {
     if (value !== undefined && !mayHave(layer, split, this.#scopes)) return notInLayer(path, repo, layer);
     const unused = unusedValue(state, path, layer, source);
     if (unused !== undefined) return unused;
-    const problem = value === undefined ? undefined : field.validate(value, spare);
-    if (value === undefined || problem === undefined) {
-      const edit = { ...split, value, ...(layer === "local" && { layer }) };
-      const before = configValue(storedIn(layers, layer), split.scope, split.field);
-      const isToldApart =
-        (before !== undefined || value !== undefined) && isHidden(caller, field.schema, before, value);
-      if (field.isCommand && !caller.rights.includes("commands") && (isToldApart || !sameJson(before, value)))
-        return new OnlyProposedError(repo, path, edit);
-      const isServed = value === undefined || (!isHidden(caller, field.schema, value) && sameJson(before, value));
-      // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
-      const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";
-      const isTrusted = isFree || !inTree || this.#store.trust.has(base, this.#scopes, split, value);
-      return isTrusted ? edit : untrustedValue(path, repo);
-    }
+    const problem = this.#problemOf(caller, repo, { path, value, source }, spare);
+    if (problem !== undefined) return problem;
+    const edit = { ...split, value, ...(layer === "local" && { layer }) };
+    const before = configValue(storedIn(layers, layer), split.scope, split.field);
+    const isToldApart = (before !== undefined || value !== undefined) && isHidden(caller, field.schema, before, value);
+    if (field.isCommand && !caller.rights.includes("commands") && (isToldApart || !sameJson(before, value)))
+      return new OnlyProposedError(repo, path, edit);
+    const isServed = value === undefined || (!isHidden(caller, field.schema, value) && sameJson(before, value));
+    // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
+    const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";
+    const isTrusted = isFree || !inTree || this.#store.trust.has(base, this.#scopes, split, value);
+    return isTrusted ? edit : untrustedValue(path, repo);
+  }
+
+  /** The error of a value that the field's schema refuses. */
+  #problemOf(
+    caller: Caller,
+    repo: string,
+    { path, value, source }: Omit<RequestedField, "layer">,
+    spare: SpareSteps,
+  ): RepoconfError | undefined {
+    const split = splitConfigPath(path);
+    const field = split && this.#scopes.field(split.scope, split.field);
+    const problem = value === undefined ? undefined : field?.validate(value, spare);
+    if (value === undefined || field === undefined || problem === undefined) return undefined;
     const { message, path: pointer, rule, given } = problem;
     // A value that the request brought along may be named to it.
     if (source === "restore" && isHidden(caller, field.schema, value))
@@ -311,49 +353,4 @@ export class ChangeCheck {
     }
     return undefined;
   }
-}
-
-/** A key that may not read both fields of a rule only learns that there is a rule. */
-function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead: (path: string) => boolean): string {
-  const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
-  if (!canRead(path) || !canRead(target)) {
-    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that ties it to another field.`;
-  }
-  return culprit.field === broken.field
-    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
-    : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
-}
-
-/**
- * The error of a value that comes from an older one than the file has, so that nobody would notice that the file's is replaced. Undefined
- * if the file's is active, or is meant to be replaced.
- */
-function unusedValue(
-  { id: repo, health }: RepositoryState,
-  path: string,
-  ofLayer: Layer,
-  source: ValueSource,
-): RepoconfError | undefined {
-  const found = health.find(
-    ({ code, field, layer = "shared" }) => field === path && layer === ofLayer && (code === 1114 || code === 1103),
-  );
-  const isDerived = source === "edits" || (source === "restore" && found?.code === 1114);
-  if (found === undefined || !isDerived) return undefined;
-  const why =
-    found.code === 1114
-      ? "waits for trust. Review it first (trust/list)"
-      : "is invalid, so the last valid one is active. Correct it first";
-  const message = `This would replace the file's value of ${path}, which ${why}, or set the whole value.`;
-  return new RepoconfError(found.code, message, { repo, field: path });
-}
-
-function notInLayer(field: string, repo: string, layer: Layer): RepoconfError {
-  const how = layer === "local" ? "without --local" : "with --local";
-  const message = `By its schema (x-layers), ${field} has no ${layer} value. Set it ${how} (layer).`;
-  return new RepoconfError(1101, message, { repo, field });
-}
-
-function untrustedValue(field: string, repo: string): RepoconfError {
-  const message = `The value of ${field} at that revision runs as a command that nobody has trusted in this repository. Review it, and set it if you trust it.`;
-  return new RepoconfError(1114, message, { repo, field });
 }

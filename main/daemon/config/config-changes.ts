@@ -7,6 +7,7 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, CountedLayer, DescribedValue, Layer } from "../../../shared/protocol.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import { formerItems } from "../../store/history/former-items.ts";
 import { layersAt } from "../../store/history/repository-history.ts";
 import { changeTogether } from "../../store/repository/commit-together.ts";
 import type { Store } from "../../store/store.ts";
@@ -20,11 +21,12 @@ import {
   storedIn,
 } from "../../store/values/counted-values.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
+import type { Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Proposals } from "../rights/proposals.ts";
 import { isHidden, visibleError } from "../rights/reveal.ts";
 import type { RevisionBudget, RevisionClaim } from "../rights/revision-budget.ts";
-import { noSuchField, OnlyProposedError } from "../rights/write-refusals.ts";
+import { forgottenValue, noSuchField, notWritable, OnlyProposedError } from "../rights/write-refusals.ts";
 import { ChangeCheck, type ConfigChangeRequest, type Decision, nothingAccepted } from "./change-check.ts";
 
 /** A restore; the types of its arguments have been checked. */
@@ -57,8 +59,16 @@ export class ConfigChanges {
   readonly #check: ChangeCheck;
   readonly #proposals: Pick<Proposals, "put">;
   readonly #budget: RevisionBudget;
+  readonly #yielding: Yielding;
 
-  constructor(store: Store, scopes: Scopes, proposals: Pick<Proposals, "put">, budget: RevisionBudget) {
+  constructor(
+    store: Store,
+    scopes: Scopes,
+    proposals: Pick<Proposals, "put">,
+    budget: RevisionBudget,
+    yielding: Yielding,
+  ) {
+    this.#yielding = yielding;
     this.#store = store;
     this.#budget = budget;
     this.#proposals = proposals;
@@ -78,7 +88,10 @@ export class ConfigChanges {
     const known = <Change>(all: ReadonlyMap<string, Change>) =>
       new Map([...all].filter(([path]) => !missing.has(path)));
     const changes = { values: known(values), localValues: known(localValues), edits: known(edits) };
-    const rest = { ...request, ...changes, batch: batchOf(caller, request) };
+    const lists = request.layer === undefined ? changes.values : new Map();
+    const turn = this.#yielding.begin(caller.keyId);
+    const former = await formerItems(this.#store.repositories, writable, lists, { scopes: this.#scopes, turn });
+    const rest = { ...request, ...changes, formerItems: former, batch: batchOf(caller, request) };
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
@@ -319,15 +332,6 @@ export class ConfigChanges {
 function batchOf(caller: Caller, { batch, repos, dryRun }: ConfigChangeRequest): string | undefined {
   if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
   return repos.length > 1 && !dryRun ? randomBytes(12).toString("hex") : undefined;
-}
-
-function notWritable(repo: string): RepoconfError {
-  return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
-}
-
-function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
-  const message = `The value that ${field} had at revision ${revision} was erased from the history.`;
-  return new RepoconfError(1110, message, { repo, field });
 }
 
 /** Reports a repository that was removed between the check and the change as missing (1007). */

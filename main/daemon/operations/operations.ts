@@ -52,7 +52,7 @@ export function createOperations(
   daemon: DaemonOperationsOptions,
 ): Operations {
   const { proposals } = access;
-  const changes = new ConfigChanges(store, scopes, proposals, new RevisionBudget(clock, store.retention));
+  const changes = new ConfigChanges(store, scopes, proposals, new RevisionBudget(clock, store.retention), yielding);
   const { marks, worktrees } = folders;
   const finder = new RepositoryFinder(marks.index, service, { store, worktrees });
   const all: Operations = {

@@ -1,5 +1,9 @@
+import type { ConfigEdit } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { LayerEdit } from "../../store/types.ts";
+import type { Layer } from "../../../shared/protocol.ts";
+import type { BrokenReference } from "../../scopes/scopes.ts";
+import type { LayerEdit, RepositoryState } from "../../store/types.ts";
 
 /** The key may only propose this value of a field: the error without the proposal's id, which a proposal that is kept adds. */
 export class OnlyProposedError extends RepoconfError {
@@ -29,4 +33,66 @@ export function onlyWhole(field: string, repo: string): RepoconfError {
 export function noSuchField(field: string, repo?: string, hint = " To list all fields: scope/list."): RepoconfError {
   const message = `There is no field "${field}" that this key may write.${hint}`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
+}
+
+/** Where a value comes from; `edits`: from the one before. */
+export type ValueSource = "set" | "unset" | "restore" | "edits";
+
+/** A key that may not read both fields of a rule only learns that there is a rule. */
+export function describeReference(
+  broken: BrokenReference,
+  culprit: ConfigEdit,
+  canRead: (path: string) => boolean,
+): string {
+  const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
+  if (!canRead(path) || !canRead(target)) {
+    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that ties it to another field.`;
+  }
+  return culprit.field === broken.field
+    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
+    : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
+}
+
+/**
+ * The error of a value that comes from an older one than the file has, so that nobody would notice that the file's is replaced. Undefined
+ * if the file's is active, or is meant to be replaced.
+ */
+export function unusedValue(
+  { id: repo, health }: RepositoryState,
+  path: string,
+  ofLayer: Layer,
+  source: ValueSource,
+): RepoconfError | undefined {
+  const found = health.find(
+    ({ code, field, layer = "shared" }) => field === path && layer === ofLayer && (code === 1114 || code === 1103),
+  );
+  const isDerived = source === "edits" || (source === "restore" && found?.code === 1114);
+  if (found === undefined || !isDerived) return undefined;
+  const why =
+    found.code === 1114
+      ? "waits for trust. Review it first (trust/list)"
+      : "is invalid, so the last valid one is active. Correct it first";
+  const message = `This would replace the file's value of ${path}, which ${why}, or set the whole value.`;
+  return new RepoconfError(found.code, message, { repo, field: path });
+}
+
+export function notInLayer(field: string, repo: string, layer: Layer): RepoconfError {
+  const how = layer === "local" ? "without --local" : "with --local";
+  const message = `By its schema (x-layers), ${field} has no ${layer} value. Set it ${how} (layer).`;
+  return new RepoconfError(1101, message, { repo, field });
+}
+
+export function untrustedValue(field: string, repo: string): RepoconfError {
+  const message = `The value of ${field} at that revision runs as a command that nobody has trusted in this repository. Review it, and set it if you trust it.`;
+  return new RepoconfError(1114, message, { repo, field });
+}
+
+/** Also if it exists, and the key may not write it. */
+export function notWritable(repo: string): RepoconfError {
+  return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
+}
+
+export function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
+  const message = `The value that ${field} had at revision ${revision} was erased from the history.`;
+  return new RepoconfError(1110, message, { repo, field });
 }

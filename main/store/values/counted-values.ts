@@ -1,7 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configEntries, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { itemNamesOf, nameOf } from "../../../shared/item-names.ts";
-import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { JsonValue } from "../../../shared/json.ts";
 import type { CountedLayer, HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { LayerEdit, LayerState, RepositoryState } from "../types.ts";
@@ -22,7 +22,8 @@ export interface CountedValues {
 
 /**
  * What counts: for each field the value of the topmost layer that has an active one. `layers`: the lowest first. A value of a higher layer
- * that refers to a missing key falls to the layer below; one of a field that is kept to other layers (`x-layers`) does not count.
+ * that refers to a missing key, or cannot be merged with the one below, falls to the layer below; one of a field that is kept to other
+ * layers (`x-layers`) does not count.
  */
 export function countedValues(layers: readonly LayerValues[], scopes: Scopes): CountedValues {
   const [lowest, ...higher] = layers.map(layer => ({ ...layer, stored: withNewNames(layer.stored, scopes).config }));
@@ -33,9 +34,11 @@ export function countedValues(layers: readonly LayerValues[], scopes: Scopes): C
     const edits: ConfigEdit[] = [];
     for (const edit of configEntries(own)) {
       const { scope, field } = edit;
-      if (mayHave(name, edit, scopes))
-        edits.push({ ...edit, value: mergedValue(configValue(stored, scope, field), edit, scopes) });
-      else if (scopes.field(scope, field) !== undefined) health.push(keptFrom(name, edit));
+      const outcome = mergedValue(configValue(stored, scope, field), edit, scopes);
+      if (!mayHave(name, edit, scopes)) {
+        if (scopes.field(scope, field) !== undefined) health.push(keptFrom(name, edit));
+      } else if ("problem" in outcome) health.push(notTogether(name, edit, outcome.problem));
+      else edits.push({ ...edit, value: outcome.value });
     }
     if (edits.length > 0) stored = withReferences(stored, applyConfigEdits(stored, edits), edits, scopes, name, health);
   }
@@ -57,26 +60,33 @@ export function countingLayer(
 ): CountedLayer | undefined {
   const counted = configValue(countedValues(layers, scopes).stored, scope, field);
   const isMerged = itemNamesOf(scopes.field(scope, field)?.schema) !== undefined;
-  const has = ({ name, stored }: LayerValues) => {
+  const has = ({ name, stored }: LayerValues, index: number) => {
     const value = configValue(stored, scope, field);
-    return mayHave(name, { scope, field }, scopes) && value !== undefined && (isMerged || value === counted);
+    if (!mayHave(name, { scope, field }, scopes) || value === undefined) return false;
+    if (!isMerged || !Array.isArray(value) || index === 0) return isMerged || value === counted;
+    // A list that could not be merged with the one below does not count.
+    const below = configValue(countedValues(layers.slice(0, index), scopes).stored, scope, field);
+    return "value" in mergedValue(below, { scope, field, value }, scopes);
   };
   return counted === undefined ? undefined : layers.findLast(has)?.name;
 }
 
+/** A list as it counts, or why it cannot be merged: then the one below counts. */
+type MergedValue = { readonly value: JsonValue } | { readonly problem: string };
+
 /** Merged lists, by the higher and the lower one; values are never mutated. */
-const merged = new WeakMap<object, WeakMap<object, JsonValue>>();
+const merged = new WeakMap<object, WeakMap<object, MergedValue>>();
 
 /**
  * What counts of a value above another one: the value, except that a list whose items have names is merged by them, so that one item of
  * one's own does not hide all others.
  */
-function mergedValue(below: JsonValue | undefined, { scope, field, value }: ConfigEntry, scopes: Scopes): JsonValue {
+function mergedValue(below: JsonValue | undefined, { scope, field, value }: ConfigEntry, scopes: Scopes): MergedValue {
   const known = scopes.field(scope, field);
   const names = itemNamesOf(known?.schema);
   const lower = below === undefined ? known?.schema.default : below;
-  if (names === undefined || !Array.isArray(lower) || !Array.isArray(value)) return value;
-  const cache = merged.get(value) ?? new WeakMap<object, JsonValue>();
+  if (names === undefined || !Array.isArray(lower) || !Array.isArray(value)) return { value };
+  const cache = merged.get(value) ?? new WeakMap<object, MergedValue>();
   merged.set(value, cache);
   const before = cache.get(lower);
   if (before !== undefined) return before;
@@ -85,10 +95,11 @@ function mergedValue(below: JsonValue | undefined, { scope, field, value }: Conf
   const there = new Set(lower.flatMap(item => nameOf(item, names) ?? []));
   const replaced = lower.map(item => own.get(nameOf(item, names)) ?? item);
   const all = [...replaced, ...value.filter(item => !there.has(nameOf(item, names) ?? ""))];
-  // Such as too many items: then those of the higher layer alone count.
-  const counted = known?.validate(all) === undefined ? all : value;
-  cache.set(lower, counted);
-  return counted;
+  // Each is valid, but both together may be too long.
+  const problem = known?.validate(all);
+  const outcome = problem === undefined ? { value: all } : { problem: problem.message };
+  cache.set(lower, outcome);
+  return outcome;
 }
 
 type ConfigEntry = ConfigPath & { readonly value: JsonValue };
@@ -102,37 +113,6 @@ export function isMergedByName(path: ConfigPath, scopes: Scopes): boolean {
 export function itemsNamed(path: ConfigPath, value: JsonValue | undefined, scopes: Scopes): readonly string[] {
   const names = itemNamesOf(scopes.field(path.scope, path.field)?.schema);
   return names === undefined || !Array.isArray(value) ? [] : value.map(item => nameOf(item, names) ?? "");
-}
-
-/**
- * Splits a list that counts into those of the two layers: an item goes where its name is, a new one into the shared layer. An item that
- * the base's local values have stays there if it is the same, with the shared one below it, or else becomes a local one. A layer that is
- * left with nothing has no value.
- */
-export function splitByName(
-  path: ConfigPath,
-  value: readonly JsonValue[],
-  layers: readonly LayerValues[],
-  scopes: Scopes,
-): { readonly shared: JsonValue | undefined; readonly local: JsonValue | undefined } {
-  const itemsIn = (layer: CountedLayer) => {
-    const items = configValue(storedIn(layers, layer), path.scope, path.field);
-    const named = itemsNamed(path, items, scopes);
-    return new Map(Array.isArray(items) ? items.map((item, index) => [named[index] ?? "", item]) : []);
-  };
-  const [below, base, own] = [itemsIn("shared"), itemsIn("base"), itemsIn("local")];
-  const names = itemsNamed(path, [...value], scopes);
-  const local: JsonValue[] = [];
-  const shared: JsonValue[] = [];
-  for (const [index, item] of value.entries()) {
-    const name = names[index] ?? "";
-    const kept = base.has(name) ? below.get(name) : undefined;
-    if (kept !== undefined) shared.push(kept);
-    if (own.has(name) || (base.has(name) && !sameJson(base.get(name), item))) local.push(item);
-    else if (!base.has(name)) shared.push(item);
-  }
-  const isShared = configValue(storedIn(layers, "shared"), path.scope, path.field) !== undefined || shared.length > 0;
-  return { shared: isShared ? shared : undefined, local: local.length === 0 ? undefined : local };
 }
 
 /** The values without those that break a reference which was whole before a layer. */
@@ -163,6 +143,12 @@ function withReferences(
 function keptFrom(layer: CountedLayer, { scope, field }: ConfigPath): HealthProblem {
   const path = joinConfigPath(scope, field);
   const message = `${path} is shared with everyone, by its schema (x-layers), so a local value of it is not used. Take it out${layer === "base" ? ", in the main work tree" : ""}: repoconf unset ${path} --local`;
+  return problemIn(layer, { code: 1103, message, field: path });
+}
+
+function notTogether(layer: CountedLayer, { scope, field }: ConfigPath, problem: string): HealthProblem {
+  const path = joinConfigPath(scope, field);
+  const message = `${path}, merged with the items of the layer below, ${problem}; using only the items below. Take some out${layer === "base" ? ", in the main work tree" : ""}: repoconf edit ${path} --local`;
   return problemIn(layer, { code: 1103, message, field: path });
 }
 

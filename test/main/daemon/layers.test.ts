@@ -181,12 +181,68 @@ test("a list whose items have names is merged by them, and a set of all of it is
   // What an old client does.
   const set = await shop.set({ "svc.envvars": [item("A", "9"), item("B", "yours"), item("D", "4")] });
   expect(set?.config["svc"]?.["envvars"]).toMatchObject({ localItems: ["B"] });
-  expect(await own()).toEqual([[item("A", "9"), item("D", "4")], [item("B", "yours")]]);
-  expect(await all()).toEqual([item("A", "9"), item("D", "4"), item("B", "yours")]);
+  // It never saw the shared B.
+  const shared = [item("A", "9"), item("B", "2"), item("D", "4")];
+  expect(await own()).toEqual([shared, [item("B", "yours")]]);
+  expect(await all()).toEqual([item("A", "9"), item("B", "yours"), item("D", "4")]);
   await shop.set({ edits: [{ field: "svc.envvars", path: "/B/value", op: "set", value: "again" }] });
-  expect(await own()).toEqual([[item("A", "9"), item("D", "4")], [item("B", "again")]]);
+  expect(await own()).toEqual([shared, [item("B", "again")]]);
   await shop.set({ "svc.envvars": [item("A", "9")] });
-  expect(await own()).toEqual([[item("A", "9")], undefined]);
+  expect(await own()).toEqual([[item("A", "9"), item("B", "2")], undefined]);
+});
+
+test("an item of one's own stays out of the work tree, whatever a client that knows nothing of layers makes of its list", async () => {
+  await using shop = await startLayered();
+  const [mode, token] = [
+    { name: "MODE", value: "dev" },
+    { name: "TOKEN", value: "never-in-git" },
+  ];
+  const field = "svc.envvars";
+  const isOut = async () => {
+    await shop.set({ "svc.timeout": 31, layer: "shared", flush: true });
+    expect(await shop.treeText()).not.toContain("never-in-git");
+  };
+  const begin = async () => {
+    await shop.set({ [field]: [mode], layer: "shared" });
+    await shop.set({ [field]: [token], layer: "local" });
+  };
+  const renamed = { ...token, name: "KEY" };
+  const changes = [
+    { edits: [{ field, path: "/TOKEN/name", op: "set", value: "KEY" }] },
+    { edits: [{ field, path: "/TOKEN", op: "set", value: renamed }] },
+    {
+      edits: [
+        { field, path: "/TOKEN", op: "unset" },
+        { field, op: "add", value: renamed },
+      ],
+    },
+    { edits: [{ field, op: "set", value: [renamed, mode] }] },
+    { [field]: [mode, renamed] },
+    { [field]: [{ name: "KEY", value: "never-in-git, and changed" }, mode] },
+    { [field]: [{ ...mode, value: "never-in-git" }] },
+  ];
+  for (const change of changes) {
+    await begin();
+    await shop.set(change);
+    expect(await shop.layers()).toMatchObject({
+      local: { svc: { envvars: [{ value: expect.stringContaining("never") }] } },
+      shared: { svc: { envvars: [mode] } },
+    });
+    await isOut();
+  }
+  // What a client read before a local item went, and gives back, whatever revision it names.
+  await begin();
+  const { revision } = await shop.list();
+  await shop.unset(field, { layer: "local" });
+  const stale = { [field]: [mode, token, { name: "NEW", value: "1" }] };
+  const refused = await shop.t.owner.call("config/set", { repo: "shop", ...stale, revision: revision ?? 0 });
+  expect(refused.errors).toMatchObject([{ code: 1104 }]);
+  await shop.set(stale);
+  expect(await shop.layers()).toMatchObject({
+    local: { svc: { envvars: [token] } },
+    shared: { svc: { envvars: [mode, { name: "NEW" }] } },
+  });
+  await isOut();
 });
 
 test("a map that changes below a local one is told once, and nothing else that a local value hides", async () => {

@@ -11,6 +11,10 @@ scopes.set(
       url: { type: "string", default: "", "x-layers": ["shared"] },
       mode: { type: "string", default: "", "x-keyOf": "modes" },
       modes: { type: "object", default: {} },
+      vars: {
+        ...{ type: "array", default: [], maxItems: 2, uniqueItemProperties: ["name"] },
+        items: { type: "object", properties: { name: { type: "string" } } },
+      },
     },
   }),
 );
@@ -47,6 +51,13 @@ test.each<[title: string, shared: object, local: object, counted: object, proble
     { modes: { own: 1 } },
     ["app.mode"],
   ],
+  [
+    "a local list that is too long together with the shared one falls to it",
+    { vars: [{ name: "A" }, { name: "B" }] },
+    { vars: [{ name: "C" }] },
+    { vars: [{ name: "A" }, { name: "B" }] },
+    ["app.vars"],
+  ],
 ])("%s", (_title, shared, local, counted, problems) => {
   const { stored, health } = countedValues(layersOf(shared, local), scopes);
   expect(stored).toEqual({ app: counted });
@@ -59,4 +70,7 @@ test("the layer that counts is the topmost one whose value is used", () => {
   expect(layer("port", { port: 2 }, { port: 2 })).toBe("local");
   expect(layer("url", { url: "a" }, { url: "a" })).toBe("shared");
   expect(layer("port", {}, {})).toBeUndefined();
+  const named = (...names: readonly string[]) => ({ vars: names.map(name => ({ name })) });
+  expect(layer("vars", named("A"), named("B"))).toBe("local");
+  expect(layer("vars", named("A", "B"), named("C"))).toBe("shared");
 });
