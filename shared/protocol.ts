@@ -666,6 +666,8 @@ export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "p
   readonly source: ChangeSource | "forget";
   /** The layer that it changed, if the repository has local values; its changes are those of this layer. */
   readonly layer?: CountedLayer;
+  /** The revision before or after it that the same change made of another layer. */
+  readonly together?: number;
   /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }

@@ -220,6 +220,8 @@ export interface RecordedChange extends Attribution {
   readonly changes: readonly RecordedDifference[];
   /** If the repository has more than one layer: the one that the revision changed. */
   readonly ofLayer?: LayerChanges;
+  /** Only in a history: the revision before or after it that the same entry of the log made of another layer. */
+  readonly together?: number;
 }
 
 /** The changes of one layer's own values. `beneath`: what counts without them, of fields that the layer lacks before or after. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { makeServedHome } from "../helpers/command-home.ts";
+import { addRepositories, type CommandHome, makeCommandHome, makeServedHome } from "../helpers/command-home.ts";
 
 const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
@@ -92,4 +92,67 @@ test("import into a work tree's repository imports local values, unless --shared
     { timeout: 30, domain: "ours.test" },
     "mine.test\n",
   ]);
+});
+
+test("undo takes back the last change of the layer that is named, or says that there is none", async () => {
+  const other = join(home.workFolder, "undo");
+  await mkdir(other);
+  const here = (...args: readonly string[]) => home.succeed(args, { folder: other });
+  const fails = async (...args: readonly string[]) => (await home.run(args, { folder: other })).errorOutput;
+  const values = async () => JSON.parse(await here("export"));
+  await here("repo", "add", ".");
+  expect(await fails("undo", "--local")).toContain("no changes of local values");
+  await here("set", "svc.timeout=30", "--shared");
+  await here("set", "svc.domain=a.test", "--local");
+  expect(await here("undo", "--shared")).toContain("Undid revision 2");
+  expect(await values()).toEqual({ svc: { domain: "a.test" } });
+  await here("set", "svc.timeout=40", "--shared");
+  expect(await here("undo", "--local")).toContain("Undid revision 3");
+  expect(await values()).toEqual({ svc: { timeout: 40 } });
+  expect(await here("undo", "--local", "--dry-run")).toContain("Would undo revision 6");
+  // One change of both layers is undone as one.
+  await here("set", "svc.timeout=5", "--local");
+  await here("set", "svc.timeout=6", "svc.domain=b.test");
+  expect(await values()).toEqual({ svc: { timeout: 6, domain: "b.test" } });
+  for (const expected of [{ timeout: 5 }, { timeout: 6, domain: "b.test" }, { timeout: 5 }]) {
+    expect(await here("undo")).toMatch(/^Undid revisions \d+ and \d+ of/);
+    expect(await values()).toEqual({ svc: expected });
+  }
+  expect(await here("undo", "--local")).toMatch(/^Undid revision \d+ of/);
+  expect(await values()).toEqual({ svc: { timeout: 6 } });
+});
+
+test("a merge, a move, a restore, a backup and what was removed keep local values local", async () => {
+  const secret = "never-shared";
+  await addRepositories(home, "one", "two");
+  const set = (repo: string, ...args: readonly string[]) => home.succeed(["set", "--repo", repo, ...args]);
+  const sharedOf = (repo: string, { homeFolder }: CommandHome = home) =>
+    readFile(join(homeFolder, "repos", `${repo}.json`), "utf8");
+  await set("one", `svc.domain=${secret}.test`, `svc.envvars.TOKEN=${secret}`, "svc.timeout=5", "--local");
+  await set("one", "svc.timeout=30", "svc.envvars.MODE=dev", "--shared");
+  await set("two", "svc.timeout=40", "--shared");
+  const { errorOutput: told } = await home.run(["repo", "merge", "one", "two", "--yes"]);
+  expect(told).toContain("gets: svc.envvars, svc.domain (local), svc.timeout (local), svc.envvars (local)\n");
+  expect(told).toContain("keeps its own value of: svc.timeout\n");
+  expect(await sharedOf("two")).toContain("MODE");
+  const own = { domain: `${secret}.test`, timeout: 5, envvars: [{ name: "TOKEN", value: secret }] };
+  const exported = async (served = home) =>
+    JSON.parse(await served.succeed(["export", "--repo", "two", "--local", "--reveal"]));
+  expect(await exported()).toEqual({ svc: own });
+  await home.succeed(["repo", "add", join(home.workFolder, "one"), "--id", "one"]);
+  expect(JSON.parse(await home.succeed(["export", "--repo", "one"]))).toEqual({});
+  await home.succeed(["repo", "move", "two", home.workFolder]);
+  await home.succeed(["undo", "--repo", "two", "--local"]);
+  await home.succeed(["undo", "--repo", "two", "--local"]);
+  await home.succeed(["restore", "--repo", "two", "2"]);
+  await home.succeed(["undo", "--repo", "two", "--to", "4", "--yes"]);
+  for (const repo of ["one", "two"]) expect(await sharedOf(repo)).not.toContain(secret);
+  expect(await exported()).toEqual({ svc: own });
+  const archive = join(home.workFolder, "backup.tar.gz");
+  await home.succeed(["backup", archive]);
+  await using restored = await makeCommandHome();
+  await restored.succeed(["backup", "--restore", archive, "--yes"]);
+  expect(await exported(restored)).toEqual({ svc: own });
+  await restored.succeed(["set", "--repo", "two", "svc.timeout=41", "--shared"]);
+  expect(await sharedOf("two", restored)).not.toContain(secret);
 });

@@ -23,8 +23,9 @@ export const mutants = [
     },
     "counting the topmost layer's value": {
       file: "main/store/values/counted-values.ts",
-      find: "      if (mayHave(name, edit, scopes))\n",
-      replace: "      if (mayHave(name, edit, scopes) && configValue(stored, scope, field) === undefined)\n",
+      find: "      else edits.push({ ...edit, value: outcome.value });",
+      replace:
+        "      else if (configValue(stored, scope, field) === undefined) edits.push({ ...edit, value: outcome.value });",
       name: "a local value counts before the shared one",
     },
     "the changes of what counts in events (they are the layer's)": {
@@ -39,11 +40,6 @@ export const mutants = [
       replace: "return here.number < there.number;",
       name: "speak of what counts",
     },
-    "telling that a map changed below a local one": {
-      file: "main/store/store.ts",
-      find: '        if (!isLayer && event.kind === "changed") this.layers.tellHidden(repository, event.change.changes);\n',
-      name: "is told once",
-    },
     "starting without the local values of a removed repository": {
       file: "main/store/layers/layers.ts",
       find: "      await this.moveLeft(repo);\n",
@@ -56,6 +52,14 @@ export const mutants = [
       find: "const config = layer === undefined ? counted.config",
       replace: "const config = layer !== undefined ? counted.config",
       name: "edit opens and writes the layer",
+    },
+  }),
+  ...killedBy("S21", "test/main/store/split-list.test.ts", {
+    "the layer of an item that edits rename": {
+      file: "main/store/values/split-list.ts",
+      find: "known = value.map((item, index) => (followed ? followed[index] :",
+      replace: "known = value.map((item, index) => (followed ? undefined :",
+      name: "edits of a local item",
     },
   }),
 ];

@@ -4,7 +4,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
 import { visible } from "../../../shared/visible.ts";
 import { listFields, mask, showValue } from "../connect/fields.ts";
-import { changeArguments, warnOfMirrorProblem } from "../output/changes.ts";
+import { changeArguments, isOfLayer, layerOf, warnOfMirrorProblem } from "../output/changes.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { printable, printableResult } from "../output/masking.ts";
 import { print, printJson, showProgress } from "../output/terminal.ts";
@@ -31,7 +31,9 @@ export async function undoWholeBatch(
 ): Promise<void> {
   showProgress("Searching the histories…");
   const searched = id === undefined ? newestOwnBatch(client) : entriesOfBatch(client, id);
-  const entries = await searched.finally(() => showProgress(""));
+  const all = await searched.finally(() => showProgress(""));
+  const layer = layerOf(options);
+  const entries = all.filter(entry => isOfLayer(entry, layer));
   const [newest] = entries;
   if (newest?.batch === undefined) throw nothingFound(id);
   const { batch } = newest;
@@ -48,7 +50,10 @@ export async function undoAllBy(
   options: UndoOptions,
 ): Promise<void> {
   showProgress("Searching the histories…");
-  const { id, entries } = await entriesBy(client, named, since).finally(() => showProgress(""));
+  const found = await entriesBy(client, named, since).finally(() => showProgress(""));
+  const { id } = found;
+  const layer = layerOf(options);
+  const entries = found.entries.filter(entry => isOfLayer(entry, layer));
   const [newest] = entries;
   if (newest === undefined)
     throw new CommandError(

@@ -1,8 +1,10 @@
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { configEntries, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
-import { sameJson } from "../../../shared/json.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { Layer } from "../../../shared/protocol.ts";
 import type { OutputOptions, SessionOptions } from "../command-options.ts";
+import { readConfig } from "../connect/fields.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { withSession } from "../connect/session.ts";
 import { CommandError } from "../output/exit-codes.ts";
@@ -20,15 +22,21 @@ export async function mergeRepository(
     if (from.id === to.id) throw new CommandError(`${from.name} (${from.id}) cannot be merged into itself.`);
     if (from.inTree || to.inTree)
       throw new CommandError("The values of an in-tree repository are in its work tree: merge them with git.");
-    const { lacking, differing } = await compare(client, from.id, to.id);
+    const layers = await compare(client, from.id, to.id);
     const name = `${to.name} (${to.id})`;
-    if (lacking.length > 0) printNote(`${name} gets: ${lacking.map(([path]) => path).join(", ")}`);
-    if (differing.length > 0) printNote(`${name} keeps its own value of: ${differing.join(", ")}`);
+    const shown = (fields: (one: ComparedLayer) => readonly string[]) =>
+      layers.flatMap(one => fields(one).map(path => (one.layer === "local" ? `${path} (local)` : path))).join(", ");
+    const [gets, keeps] = [shown(({ lacking }) => lacking.map(([path]) => path)), shown(({ differing }) => differing)];
+    if (gets !== "") printNote(`${name} gets: ${gets}`);
+    if (keeps !== "") printNote(`${name} keeps its own value of: ${keeps}`);
     if (!options.yes)
       await confirmOrThrow(`Merge ${from.name} (${from.id}) into ${name}, and remove it?`, "Nothing was changed.");
-    if (lacking.length > 0) {
-      const reason = `merge of ${from.name} (${from.id})`;
-      await client.run("config/set", { ...Object.fromEntries(lacking), repo: to.id, revision: to.revision, reason });
+    let { revision } = to;
+    for (const { layer, lacking } of layers) {
+      if (lacking.length === 0) continue;
+      const how = { layer, revision, flush: true, reason: `merge of ${from.name} (${from.id})` };
+      const [changed] = await client.run("config/set", { ...Object.fromEntries(lacking), repo: to.id, ...how });
+      ({ revision = to.revision } = changed ?? {});
     }
     const isMoved = from.path !== undefined && to.path === undefined;
     if (isMoved) await client.run("repo/update", { repo: to.id, path: from.path });
@@ -39,16 +47,27 @@ export async function mergeRepository(
   });
 }
 
-/** The values that `to` lacks, and the fields that both have with different values. */
-async function compare(client: RepoconfClient, from: string, to: string) {
-  const [ours, theirs] = await Promise.all([from, to].map(repo => client.run("config/list", { repo, stored: true })));
-  const lacking: [string, unknown][] = [];
-  const differing: string[] = [];
-  for (const { scope, field, value } of configEntries(ours ?? {})) {
-    const other = configValue(theirs ?? {}, scope, field);
-    const path = joinConfigPath(scope, field);
-    if (other === undefined) lacking.push([path, value]);
-    else if (!sameJson(other, value)) differing.push(path);
-  }
-  return { lacking, differing };
+interface ComparedLayer {
+  readonly layer: Layer;
+  /** The values that `to` lacks. */
+  readonly lacking: readonly (readonly [path: string, value: JsonValue])[];
+  /** The fields that both have with different values. */
+  readonly differing: readonly string[];
+}
+
+/** Compares layer by layer, so that no value gets from one into another. */
+async function compare(client: RepoconfClient, from: string, to: string): Promise<readonly ComparedLayer[]> {
+  const listed = [from, to].map(repo => readConfig(client, { repo, stored: true, layers: true }));
+  const [ours, theirs] = (await Promise.all(listed)).map(({ layers }) => layers);
+  return (["shared", "local"] as const).map(layer => {
+    const lacking: [string, JsonValue][] = [];
+    const differing: string[] = [];
+    for (const { scope, field, value } of configEntries(ours?.[layer] ?? {})) {
+      const other = configValue(theirs?.[layer] ?? {}, scope, field);
+      const path = joinConfigPath(scope, field);
+      if (other === undefined) lacking.push([path, value]);
+      else if (!sameJson(other, value)) differing.push(path);
+    }
+    return { layer, lacking, differing };
+  });
 }

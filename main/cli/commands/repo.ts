@@ -73,7 +73,7 @@ export function addRepoCommand(program: Command): void {
     .argument("<into>", "id or name of the one that stays")
     .summary("make two repositories one, such as clones that were added twice")
     .description(
-      "make two repositories one, such as clones that were added twice\n\nThe second one gets the values that it lacks, and the first one's folder if it has none; where both have a value, it keeps its own. Then the first one is removed.",
+      "make two repositories one, such as clones that were added twice\n\nThe second one gets the values that it lacks, and the first one's folder if it has none; where both have a value, it keeps its own. Shared and local values are merged separately. Then the first one is removed.",
     )
     .option("--yes", "do not ask for confirmation")
     .action(merge);

@@ -8,6 +8,7 @@ import { type HistoryOptions, printHistory } from "../commands/history.ts";
 import { type ListOptions, printList } from "../commands/list.ts";
 import { findLastChange, undoChange } from "../commands/undo.ts";
 import type { Requests } from "../connect/requests.ts";
+import { layerOf } from "../output/changes.ts";
 import { askDaemon, isChange, placeIn } from "./ask-daemon.ts";
 
 /** A command about one repository, with the functions that its long way calls too. */
@@ -58,7 +59,7 @@ export const history = async (operands: readonly string[], options: HistoryOptio
 export const undo = aboutRepository<UndoOptions>(async (client, repository, _none, options) => {
   // It says why nothing is undone in a linked worktree without values of its own.
   if ("worktree" in repository) throw new TakeLongWay();
-  const last = await findLastChange(client, repository);
+  const last = await findLastChange(client, repository, layerOf(options));
   // Which other repositories a batch changed takes a search.
   if (last.batch !== undefined) throw new TakeLongWay();
   await undoChange(client, repository, last, options, async () => undefined);

@@ -1,7 +1,7 @@
 import { RequestError } from "../../../shared/client/request-error.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { ChangedRepository, DescribedValue, Layer, Reply } from "../../../shared/protocol.ts";
+import type { ChangedRepository, DescribedValue, HistoryEntry, Layer, Reply } from "../../../shared/protocol.ts";
 import type { ToldChange } from "../../../shared/typed-changes.ts";
 import { visible } from "../../../shared/visible.ts";
 import { describeAbsent, describeEdit } from "../change/value-place.ts";
@@ -17,6 +17,11 @@ import { print, printJson, printNote } from "./terminal.ts";
 export function layerOf({ local, shared }: LayerOptions): Layer | undefined {
   if (local && shared) throw new CommandError("Use either --local or --shared, not both.", exitCodes.usage);
   return local ? "local" : shared ? "shared" : undefined;
+}
+
+/** Whether an entry of a history is one of the layer that is named; any is if none is named. */
+export function isOfLayer({ layer = "shared" }: Pick<HistoryEntry, "layer">, named: Layer | undefined): boolean {
+  return named === undefined || layer === named;
 }
 
 /** The options as arguments of the operations. */

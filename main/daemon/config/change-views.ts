@@ -87,7 +87,7 @@ export function viewRecord(
       ...(caller.owner && record.machine !== undefined && { machine: record.machine }),
       changes: {},
     };
-  const { ofLayer } = record;
+  const { ofLayer, together } = record;
   // An entry has the changes of its layer, with what counted where the layer had nothing.
   const own = ofLayer === undefined ? record : { ...record, changes: ofLayer.changes };
   const beneath = ofLayer === undefined ? scopes.defaults : withValues(scopes.defaults, ofLayer.beneath);
@@ -95,7 +95,7 @@ export function viewRecord(
   const seen = viewChange(caller, repo, own, { field, defaults: beneath }, path);
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
-  return { ...entry, ...(ofLayer && { layer: ofLayer.layer }) };
+  return { ...entry, ...(ofLayer && { layer: ofLayer.layer }), ...(together !== undefined && { together }) };
 }
 
 function withValues(defaults: Config, values: Config): Config {

@@ -36,6 +36,8 @@ export interface LayerPast {
 interface Step {
   readonly index: number;
   readonly revision: number;
+  /** The next or the last revision, if it is from the same entry of the log. */
+  readonly together?: number | undefined;
   readonly record: ChangeRecord;
   readonly forgets: readonly ForgetRecord[];
   readonly before: readonly LayerPast[];
@@ -140,6 +142,7 @@ export class LayeredHistory {
   /** All revisions, the newest first, as far as every layer's history reaches. */
   async *#walk(turn: Turn): AsyncGenerator<Step> {
     let pasts: readonly LayerPast[] = this.#layers;
+    let newer: ChangeRecord | undefined;
     const sources = this.#layers.map(layer => groupsOf(layer, turn));
     try {
       const heads = await Promise.all(sources.map(source => source.next()));
@@ -161,7 +164,12 @@ export class LayeredHistory {
         heads[index] = await source.next();
         // The beginning of a higher layer.
         if (index > 0 && record.revision === 1) continue;
-        yield { index, revision: revisionOf(after.map(past => past.revision)), record, forgets, before: pasts, after };
+        const revision = revisionOf(after.map(past => past.revision));
+        const isNext = (head: IteratorResult<Group, undefined>) => !head.done && isSameEntry(head.value.record, record);
+        const older = heads.some(isNext) ? revision - 1 : undefined;
+        const together = newer !== undefined && isSameEntry(newer, record) ? revision + 1 : older;
+        newer = record;
+        yield { index, revision, together, record, forgets, before: pasts, after };
       }
     } finally {
       for (const source of sources) await source.return(undefined);
@@ -169,13 +177,14 @@ export class LayeredHistory {
   }
 
   /** The record with the changes of what counts. */
-  #counted({ index, revision, record, before, after }: Omit<Step, "forgets">): ChangeRecord {
+  #counted({ index, revision, together, record, before, after }: Omit<Step, "forgets">): ChangeRecord {
     const names = this.#layers.map(({ name }) => name);
     const layer = names[index] ?? "shared";
     const valuesOf = (pasts: readonly LayerPast[]) =>
       pasts.map(({ values }, at) => ({ name: names[at] ?? "shared", stored: values }));
     const changed = countedChange(index, record.changes, valuesOf(before), valuesOf(after), this.#scopes);
-    return { ...record, revision, changes: changed.changes, ofLayer: { layer, ...changed.own } };
+    const ofLayer = { layer, ...changed.own };
+    return { ...record, revision, changes: changed.changes, ofLayer, ...(together !== undefined && { together }) };
   }
 }
 
@@ -217,6 +226,11 @@ function isNewer(one: ChangeRecord, other: ChangeRecord): boolean {
   const [here, there] = [parsePosition(one.position ?? ""), parsePosition(other.position ?? "")];
   if (here.log !== "" && here.log === there.log) return here.number > there.number;
   return one.time > other.time;
+}
+
+/** Whether revisions of two layers were made by one entry of the log. */
+function isSameEntry({ position }: ChangeRecord, other: ChangeRecord): boolean {
+  return position !== undefined && position === other.position;
 }
 
 /** A layer's kept changes, the newest first, each with the requests to forget values that came after it. */
