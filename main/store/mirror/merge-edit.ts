@@ -80,9 +80,10 @@ export class RecentWrites {
    * Merges the edit of a program that read the file, changed it and wrote it back while sets were written: the result has the program's
    * changes and the sets. Undefined for an ordinary edit, which is applied as it is. Since this is a guess, two conditions must hold:
    * the text is none of the recent ones (that would be a revert), and every field set since some moment has its value of that moment.
-   * If this is true for several moments, the earliest counts, so that no set is reverted that the program did not know of.
+   * If this is true for several moments, the earliest counts, so that no set is reverted that the program did not know of. `target`: the
+   * values that the file is to have, which may be newer than those of the last write.
    */
-  merge(edit: FileText): Config | undefined {
+  merge(edit: FileText, target: Config): Config | undefined {
     const recent = this.#writes;
     const current = recent.at(-1)?.after.config;
     if (current === undefined) return undefined;
@@ -117,7 +118,7 @@ export class RecentWrites {
     const paths = [...touched.values()].slice(0, unknown);
     return applyConfigEdits(
       edit.config,
-      paths.map(path => ({ ...path, value: valueIn(current, path) })),
+      paths.map(path => ({ ...path, value: valueIn(target, path) })),
     );
   }
 }

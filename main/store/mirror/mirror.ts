@@ -195,7 +195,7 @@ export class Mirror {
     noticedAt: number | undefined,
   ): { readonly config: Config; readonly merged: boolean } {
     if (noticedAt !== undefined) this.recentWrites.dropOld(noticedAt);
-    const merged = this.recentWrites.merge({ textHash: this.textHash(), config: edited });
+    const merged = this.recentWrites.merge({ textHash: this.textHash(), config: edited }, this.#target);
     const config = merged ?? edited;
     const fields = diffConfigs(this.#onDisk, this.#target);
     const { edits } = keepSets(config, this.#target, fields, [this.#onDisk], scopes);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../shared/json.ts";
 import { until } from "../../helpers/daemon.ts";
-import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { isReplaced, systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, saveByRename, shopText, startShop } from "../../helpers/shop.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 import { renameOver, waysOfSaving } from "../../helpers/ways-of-saving.ts";
@@ -203,6 +203,34 @@ describe("(c) an edit that did not know of the latest sets", () => {
     expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.refresh_day", line: 8 }, { code: 1104 }]);
     expect(await shop.value("refresh_day")).toBe(2);
     expect(await shop.revision()).toBe(2);
+  });
+});
+
+test("a second edit of a text that lacks sets takes none of them back, although the file has not got them since the first one", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { clock: new TestClock({ timers: "run" }), fileSystem });
+  const set = async (fields: object) =>
+    expect((await shop.t.owner.call("config/set", { repo: "shop", ...fields })).errors).toEqual([]);
+  await shop.set({ "svc.timeout": 31, "svc.refresh_hour": 4 });
+  const isInPlace = isReplaced("shop");
+  fileSystem.before = call => {
+    if (isInPlace(call)) throw systemError("ENOSPC");
+  };
+  await saveByRename(shop.file, staleText);
+  expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
+  await set({ "svc.timeout": 32 });
+  await saveByRename(shop.file, staleText.replace("hand.test", "again.test"));
+  const { changes } = await changeAfter(shop, 4);
+  expect(changes).toEqual({ svc: { domain: { value: "again.test", previous: "hand.test", stored: true } } });
+  expect([await shop.value("timeout"), await shop.value("refresh_hour")]).toEqual([32, 4]);
+  fileSystem.before = () => {};
+  await shop.set({ "svc.provider": "p" });
+  expect(JSON.parse((await shop.read()).replaceAll(/\/\/.*/g, "")).config.svc).toEqual({
+    timeout: 32,
+    refresh_hour: 4,
+    refresh_day: 3,
+    domain: "again.test",
+    provider: "p",
   });
 });
 
