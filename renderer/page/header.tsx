@@ -1,6 +1,6 @@
 import { Ellipsis, LogOut, Menu, Plus, Redo2, TextSearch, Undo2 } from "lucide-react";
 import type { ReactNode } from "react";
-import { useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { Button, MenuItem, MenuTrigger, Popover, Menu as PopupMenu } from "react-aria-components";
 import { type Action, actionOf } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
@@ -39,6 +39,7 @@ const roomy = matchMedia("(width >= 78rem)");
 export function Header() {
   const connection = useScreen(state => state.connection);
   const problems = useScreen(state => state.problems.length);
+  const silentSince = useScreen(state => state.silentSince);
   const drawn = useScreen(state => state.drawn);
   const isRoomy = useSyncExternalStore(onRoomChange, () => roomy.matches);
   const commands = actionOf("commands");
@@ -58,8 +59,8 @@ export function Header() {
         Repoconf
       </a>
       {connection !== "ended" && (
-        <p className="connection" role="status" data-connection={connection}>
-          {connectionTexts[connection]}
+        <p className="connection" role="status" data-connection={silentSince === undefined ? connection : "lost"}>
+          {silentSince === undefined ? connectionTexts[connection] : <Silence since={silentSince} />}
           {connection === "connected" && problems > 0 && (
             <a className="link problem" href={addressOf({ page: "start" })}>
               {problems === 1 ? "1 problem" : `${problems} problems`}
@@ -77,6 +78,20 @@ export function Header() {
         {isRoomy ? tools.map(tool => <ToolButton key={tool.text} {...tool} />) : <ToolMenu />}
       </span>
     </header>
+  );
+}
+
+/** For how long the daemon has not answered. Screen readers are told once. */
+function Silence({ since }: { readonly since: number }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <span>
+      The daemon does not answer<span aria-hidden="true"> for {Math.max(0, Math.round((now - since) / 1_000))} s</span>
+    </span>
   );
 }
 

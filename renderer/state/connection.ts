@@ -7,7 +7,8 @@ import { withMasks } from "../../shared/scopes/masks.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
-import { withConflicts } from "./edits.ts";
+import { tellOutcome, withConflicts } from "./edits.ts";
+import { watchHeartbeat } from "./heartbeat.ts";
 import { inOrder } from "./repository-order.ts";
 import { editKey, findRepository, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
@@ -43,6 +44,7 @@ export async function connect(locate: Locate): Promise<void> {
     client = own;
     try {
       await own.connect();
+      void watchHeartbeat(own, () => client === own);
       for await (const message of loadAndWatch(own)) await take(message);
     } catch (error) {
       if (client !== own) return;
@@ -87,7 +89,7 @@ function knownProgress({ done, total }: Partial<IndexingProgress> = {}): Indexin
 
 function loseConnection(): void {
   loseDrafts();
-  screenStore.setState({ connection: "lost" });
+  screenStore.setState({ connection: "lost", silentSince: undefined });
 }
 
 /** Loads the person's unsaved edits from all windows; each edit is shown beside the stored value. */
@@ -170,6 +172,7 @@ async function fetchRepository(repo: string): Promise<OpenRepository> {
 
 function addOpened(fetched: readonly (readonly [repo: string, OpenRepository])[]): void {
   const byRepo = new Map(fetched);
+  const { pending: before } = screenStore.getState();
   screenStore.setState(state => {
     let { pending } = state;
     for (const [repo, { stored }] of fetched) pending = withConflicts(pending, repo, stored, "another");
@@ -183,6 +186,7 @@ function addOpened(fetched: readonly (readonly [repo: string, OpenRepository])[]
       }),
     };
   });
+  tellOutcome(before, repo => byRepo.has(repo));
 }
 
 async function take(message: WatchMessage): Promise<void> {
@@ -238,6 +242,7 @@ function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
     Object.entries(fields).map(([field, change]) => ({ scope, field, ...change })),
   );
   const keys = edits.map(({ scope, field }) => editKey(repo, scope, field));
+  const { pending: edited } = screenStore.getState();
   screenStore.setState(state => {
     const before = state.opened.get(repo);
     if (before === undefined) return { repositories: withEntry(state, repo, entry => ({ ...entry, revision })) };
@@ -258,6 +263,7 @@ function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
       flashes: new Set([...state.flashes, ...keys]),
     };
   });
+  tellOutcome(edited, one => one === repo);
   setTimeout(() => {
     screenStore.setState(state => ({ flashes: new Set([...state.flashes].filter(key => !keys.includes(key))) }));
   }, flashTime);

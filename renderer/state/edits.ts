@@ -132,6 +132,28 @@ export function withConflicts(
   return result ?? pending;
 }
 
+/**
+ * After the stored values of repositories were read: tells what became of a save whose answer did not come. `before`: the edits before
+ * these values were taken.
+ */
+export function tellOutcome(before: ScreenState["pending"], isRead: (repo: string) => boolean): void {
+  const { pending, saving } = screenStore.getState();
+  if (saving) return;
+  const sent = [...before].filter(([, one]) => one.sent !== undefined && isRead(one.repo));
+  if (sent.length === 0) return;
+  const unsaved = sent.filter(([key, one]) => pending.has(key) && !sameJson(pending.get(key)?.base, one.sent));
+  screenStore.setState({
+    pending: new Map(Array.from(pending, ([key, one]) => [key, isRead(one.repo) ? withoutSent(one) : one])),
+  });
+  const count = sent.length === 1 ? "The edit was" : `All ${sent.length} edits were`;
+  if (unsaved.length === 0) notify("done", `${count} saved, although the daemon's answer did not come.`, "save");
+  else notify("problem", "The save did not take effect. The edits are still here: save them again.", "save");
+}
+
+export function withoutSent({ sent: _, ...edit }: PendingEdit): PendingEdit {
+  return edit;
+}
+
 /** Merges both changes; undefined if they overlap. A reset to the default changes the whole field, and so does an unread text. */
 function merge({ scope, field, base, value }: PendingEdit, now: JsonValue | undefined): JsonValue | undefined {
   if (value === undefined || unreadPlaces(value).length > 0) return undefined;

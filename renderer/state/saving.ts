@@ -1,8 +1,9 @@
 import type { ChangeOptions } from "../../shared/client/client.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import type { ErrorEntry } from "../../shared/errors.ts";
+import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { daemon, openRepository } from "./connection.ts";
+import { withoutSent } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
 import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
@@ -14,7 +15,7 @@ const maxTries = 3;
 /** The result for one repository's edits: saved, or the reason why not. */
 type Outcome =
   | { readonly repo: string; readonly saved: SavedChange }
-  | { readonly repo: string; readonly problem: string };
+  | { readonly repo: string; readonly problem: string; readonly isUnknown?: boolean };
 
 /**
  * Saves all edits as one batch with one set per repository. Each set is applied as a whole or not at all, and only on the
@@ -57,9 +58,13 @@ function describeUnsaved(outcomes: readonly Outcome[]): string {
   const saved = outcomes.filter(outcome => "saved" in outcome).map(({ repo }) => nameOf(repo));
   const unsaved = outcomes.flatMap(outcome => ("problem" in outcome ? [outcome] : []));
   const [first] = unsaved;
-  if (outcomes.length === 1) return `Nothing was saved. ${first?.problem}`;
-  const begin = saved.length === 0 ? "Nothing was saved." : `Saved in ${listed(saved)}.`;
-  return `${begin} ${unsaved.map(({ repo, problem }) => `Not saved in ${nameOf(repo)}: ${problem}`).join(" ")}`;
+  if (outcomes.length === 1) return first?.isUnknown ? first.problem : `Nothing was saved. ${first?.problem}`;
+  const isNothing = saved.length === 0 && !unsaved.some(({ isUnknown }) => isUnknown);
+  const begin = isNothing ? ["Nothing was saved."] : saved.length > 0 ? [`Saved in ${listed(saved)}.`] : [];
+  const told = unsaved.map(
+    ({ repo, problem, isUnknown }) => `${isUnknown ? "Not known" : "Not saved"} in ${nameOf(repo)}: ${problem}`,
+  );
+  return [...begin, ...told].join(" ");
 }
 
 function places(saved: readonly SavedChange[]): string {
@@ -110,7 +115,11 @@ async function saveRepository(
       if (tries >= maxTries) return { repo, problem: inConflict };
     }
   } catch (error) {
-    return { repo, problem: messageOf(error) };
+    const isUnknown = error instanceof RepoconfError && error.details?.["isUnknown"] === true;
+    const problem = isUnknown
+      ? "The daemon has not answered, so it is not known whether this was saved; you are told once it answers."
+      : messageOf(error);
+    return { repo, problem, isUnknown };
   }
 }
 
@@ -144,10 +153,6 @@ function markSent(edits: readonly PendingEdit[]): void {
   });
 }
 
-function withoutSent({ sent: _, ...edit }: PendingEdit): PendingEdit {
-  return edit;
-}
-
 async function dropSaved(edits: readonly PendingEdit[], revision: number): Promise<void> {
   const [first] = edits;
   screenStore.setState(state => {
@@ -177,8 +182,9 @@ function refuse(repo: string, errors: readonly Rejection[]): string {
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const [key, one] of pending) {
-      const error = errors.find(({ field }) => one.repo === repo && field === joinConfigPath(one.scope, one.field));
-      if (error !== undefined) pending.set(key, { ...one, refusal: error.message });
+      if (one.repo !== repo) continue;
+      const error = errors.find(({ field }) => field === joinConfigPath(one.scope, one.field));
+      pending.set(key, { ...withoutSent(one), ...(error && { refusal: error.message }) });
     }
     return { pending };
   });

@@ -75,6 +75,8 @@ export interface ScopeEntry {
 
 export interface ScreenState {
   readonly connection: "connecting" | "connected" | "lost" | "ended";
+  /** When the daemon was asked first of what it has not answered, in milliseconds since 1970; undefined: it answers. */
+  readonly silentSince: number | undefined;
   /** Sorted by name, then id; undefined until they are loaded. */
   readonly repositories: readonly RepositoryEntry[] | undefined;
   /** The daemon's progress in reading new files, while the screen waits for it. */
@@ -114,6 +116,7 @@ export interface ScreenState {
 
 export const screenStore = createStore<ScreenState>(() => ({
   connection: "connecting",
+  silentSince: undefined,
   repositories: undefined,
   indexing: undefined,
   problems: [],

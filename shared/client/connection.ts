@@ -162,8 +162,9 @@ export class Connection {
   }
 }
 
-export function noReply(message: string): RepoconfError {
-  return new RepoconfError(1201, message);
+/** `isUnknown` in its details: the request was sent, and it is not known whether it took effect. */
+export function noReply(message: string, details?: { readonly isUnknown: true }): RepoconfError {
+  return new RepoconfError(1201, message, { ...(details && { details }) });
 }
 
 function connectFailure(error: Error): RepoconfError {

@@ -46,7 +46,9 @@ export class Requests {
     const { promise, resolve, reject } = Promise.withResolvers<Reply<OperationResults[Name]>>();
     const fail = ({ message }: Error) =>
       reject(
-        noReply(`The daemon did not answer ${name}: ${message}. It is not known whether the operation took effect.`),
+        noReply(`The daemon did not answer ${name}: ${message}. It is not known whether the operation took effect.`, {
+          isUnknown: true,
+        }),
       );
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = () => {
