@@ -138,7 +138,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     await store.close();
     await endpointFile.remove();
   });
-  const worktreeUpkeep = new WorktreeUpkeep(store, clock, onProblem);
+  const worktreeUpkeep = new WorktreeUpkeep({ store, worktrees }, clock, onProblem);
   resources.defer(() => worktreeUpkeep.close());
   // Includes the scopes that other machines changed meanwhile.
   await files.scopeFiles.writeRepositorySchema();

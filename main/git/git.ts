@@ -94,22 +94,26 @@ const maxLinked = 1_000;
 /** What git lists in a shared folder: where each linked worktree was when git last knew. It may be gone, or another one. */
 export async function* listedWorktrees(
   common: string,
-): AsyncGenerator<{ readonly gitFolder: string; readonly folder: string | undefined }> {
+): AsyncGenerator<{ readonly gitFolder: string; readonly name: string; readonly folder: string | undefined }> {
   const names = (await ask(common, () => readdir(join(common, "worktrees")))) ?? [];
   for (const name of names.sort().slice(0, maxLinked)) {
     const gitFolder = join(common, "worktrees", name);
-    const entry = (await readPath(join(gitFolder, "gitdir")))?.trim();
-    yield { gitFolder, folder: entry ? resolve(gitFolder, dirname(entry)) : undefined };
+    yield { gitFolder, name, folder: await workTreeOf(gitFolder) };
   }
+}
+
+/** Where a linked worktree was when git last knew, by git's folder of it. Throws UnreachableDiskError. */
+export async function workTreeOf(gitFolder: string): Promise<string | undefined> {
+  const entry = (await readPath(join(gitFolder, "gitdir")))?.trim();
+  return entry ? resolve(gitFolder, dirname(entry)) : undefined;
 }
 
 /** The linked worktrees that a shared folder and they themselves know, by their folders without links. */
 export async function* linkedWorktrees(common: string): AsyncGenerator<WorkTree & { readonly linked: LinkedWorktree }> {
-  for await (const { gitFolder, folder: named } of listedWorktrees(common)) {
+  for await (const { name, folder: named } of listedWorktrees(common)) {
     const folder = named && (await ask(named, () => realFolder(named)));
     const found = folder ? await readWorkTree(folder) : undefined;
-    if (found?.linked?.common === common && found.linked.name === basename(gitFolder))
-      yield { ...found, linked: found.linked };
+    if (found?.linked?.common === common && found.linked.name === name) yield { ...found, linked: found.linked };
   }
 }
 

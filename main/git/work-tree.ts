@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { lstat, readdir, realpath, stat, unlink, writeFile } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { RepoconfError } from "../../shared/errors.ts";
 import { systemErrorCode } from "../files/file-system.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
@@ -46,17 +46,42 @@ function unusable(path: string, why: string): RepoconfError {
  * stashes or cleans files in it.
  */
 export async function gitFolderBeside(folder: string): Promise<string | undefined> {
+  const gitFolder = await ownGitFolder(folder);
+  if (gitFolder === undefined) return undefined;
+  const deviceOf = (one: string) => foreignDisks.ask(one, () => stat(one)).then(({ dev }) => dev);
+  const isBeside = async () => (await deviceOf(folder)) === (await deviceOf(gitFolder));
+  return (await isBeside().catch(() => false)) ? gitFolder : undefined;
+}
+
+/** The git folder of the work tree that a folder is in, if it is that work tree's own. */
+async function ownGitFolder(folder: string): Promise<string | undefined> {
   try {
     const { gitFolder, isOwn } = (await findWorkTree(folder)) ?? {};
     if (gitFolder === undefined || !isOwn) return undefined;
-    const here = await foreignDisks.ask(folder, () => stat(folder));
-    const [there, head] = await foreignDisks.ask(gitFolder, () =>
-      Promise.all([stat(gitFolder), stat(join(gitFolder, "HEAD"))]),
-    );
-    return here.dev === there.dev && head.isFile() ? gitFolder : undefined;
+    const head = await foreignDisks.ask(gitFolder, () => stat(join(gitFolder, "HEAD")));
+    return head.isFile() ? gitFolder : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** What git's files, as they are now, say of the folder that a repository's file in a home points to. */
+export interface GitEvidence {
+  /** The outermost folder of the work tree of git that it is in. */
+  readonly root?: string;
+  /** Whether the mark of that file is in the git folder of this work tree, which is its own. */
+  readonly isMarked: boolean;
+  /** The name of the linked worktree that it is in, if git's folder names that in turn. */
+  readonly linked?: string;
+}
+
+/** Reads git's files. Throws UnreachableDiskError. */
+export async function gitEvidence(folder: string, pointer: string): Promise<GitEvidence> {
+  const tree = await findWorkTree(folder);
+  if (tree === undefined) return { isMarked: false };
+  const real = await realpath(pointer).catch(() => pointer);
+  const isMarked = tree.isOwn && (await readMark(markOf(tree.gitFolder, real))) === real;
+  return { root: tree.folder, isMarked, ...(tree.linked !== undefined && { linked: tree.linked.name }) };
 }
 
 const markName = /^repoconf-home\.[0-9a-f]{12}$/;
@@ -72,7 +97,7 @@ const pointerBytes = 1024 * 1024;
  * and `repoconf doctor` reports two homes with the same file.
  */
 export async function moveIn(folder: string, pointer: string): Promise<void> {
-  const gitFolder = await gitFolderBeside(folder);
+  const gitFolder = await ownGitFolder(folder);
   if (gitFolder === undefined) return;
   // Without the mark, the folder is only recognized by its inode, and that report is missing.
   await leaveMark(gitFolder, pointer).catch(() => {});
@@ -96,32 +121,32 @@ async function leaveMark(gitFolder: string, pointer: string): Promise<void> {
   }
 }
 
-/**
- * Whether the .git folder of a work tree has the mark that `moveIn` leaves there. Only for the outermost folder of the work tree: in one
- * below it, a disk may be mounted or not.
- */
-export async function hasMark(folder: string, pointer: string): Promise<boolean> {
-  const workTree = await findWorkTree(folder).catch(() => undefined);
-  if (workTree?.folder !== resolve(folder)) return false;
-  const gitFolder = await gitFolderBeside(folder);
-  if (gitFolder === undefined) return false;
-  const real = await realpath(pointer).catch(() => pointer);
-  return (await readMark(markOf(gitFolder, real))) === real;
+function markOf(gitFolder: string, pointer: string): string {
+  return join(gitFolder, `repoconf-home.${markDigits(pointer)}`);
 }
 
-function markOf(gitFolder: string, pointer: string): string {
-  const id = createHash("sha256").update(pointer).digest("hex").slice(0, 12);
-  return join(gitFolder, `repoconf-home.${id}`);
+/** What distinguishes the marks of repositories and homes. `pointer`: without links. */
+export function markDigits(pointer: string): string {
+  return createHash("sha256").update(pointer).digest("hex").slice(0, 12);
 }
 
 /** The files that left a mark in the .git folder of the work tree that a folder is in. None if it is not that work tree's own. */
 export async function pointersTo(folder: string): Promise<string[]> {
-  const gitFolder = await gitFolderBeside(folder);
+  const gitFolder = await ownGitFolder(folder);
   return gitFolder === undefined ? [] : pointersIn(gitFolder);
 }
 
+/** Whether a folder of git has the mark of a file, readable or not. `pointer`: without links. Throws what says nothing about that. */
+export async function hasMark(gitFolder: string, pointer: string): Promise<boolean> {
+  const error = await foreignDisks
+    .ask(gitFolder, () => lstat(markOf(gitFolder, pointer)))
+    .then(() => undefined, Object);
+  if (error === undefined || systemErrorCode(error) === "ENOENT") return error === undefined;
+  throw error;
+}
+
 /** The files that left a mark in a folder of git. */
-export async function pointersIn(gitFolder: string): Promise<string[]> {
+async function pointersIn(gitFolder: string): Promise<string[]> {
   const marks = await readMarks(gitFolder);
   return marks.map(({ pointer }) => pointer).filter(pointer => pointer !== "");
 }

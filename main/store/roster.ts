@@ -16,6 +16,7 @@ import type { Removal } from "./log/commit-log.ts";
 import { ofBase } from "./mirror/linked-name.ts";
 import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "./mirror/repository-files.ts";
 import { moveAside } from "./removed-files.ts";
+import { isElsewhere } from "./repository/own-folder.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { storageFailure } from "./storage-failure.ts";
@@ -209,9 +210,11 @@ export class Roster {
       isRealPath ? path : foreignDisks.ask(path, () => realFolder(path)).catch(() => path);
     const real = await realOf(folder);
     for (const other of repositories.ids()) {
-      const { path, inTree } = repositories.brief(other) ?? {};
+      const { path, inTree, base } = repositories.brief(other) ?? {};
       if (other === id || !inTree || path === undefined) continue;
       if ((await realOf(path)) !== real) continue;
+      // Two worktrees may have changed places, and a removed one stays until it is certain that it was removed.
+      if (base !== undefined && (await isElsewhere({ repositories, paths: this.#context.paths }, other))) continue;
       const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;
       throw new RepoconfError(1111, message, { repo: id });
     }

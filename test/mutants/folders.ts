@@ -39,8 +39,7 @@ export const mutants = [
     "values of its own for a linked worktree": [
       {
         file: "main/daemon/folders/repository-finder.ts",
-        find: "return own === undefined ? found : { id: own };",
-        replace: "return found;",
+        find: "if (own !== undefined) return { id: own };",
       },
     ],
   }),
@@ -57,9 +56,34 @@ export const mutants = [
       name: "a key that may read the base attaches it and has the base's rights",
     },
     "the mark of the base before a worktree is detached": {
-      file: "main/daemon/folders/worktree-upkeep.ts",
-      find: "if (above !== undefined && !isSeen) return true;",
+      file: "main/daemon/folders/worktree-place.ts",
+      find: "if (repositories.has(base) && !isSeen) return true;",
       name: "moved with git, and detached when git lists it no more",
+    },
+  }),
+  ...killedBy("R20", "test/main/daemon/worktree-identity.test.ts", {
+    "asking git's files before a folder gets what was found by its path": {
+      file: "main/daemon/folders/repository-finder.ts",
+      find: "if (found === undefined || !(await this.isElsewhere(found.id).catch(cannotUse(found.folder)))) return found;",
+      replace: "return found;",
+      name: "a stranger's folder in the place of a removed linked worktree",
+    },
+    "the mark that was left, before another clone is read": {
+      file: "main/git/work-tree-folder.ts",
+      find: "if (!wasMarked && (isLast || isFirst || root === undefined)) return undefined;",
+      replace: "return undefined;",
+      name: "a stranger's clone in the place of a main work tree",
+    },
+    "the worktree's own mark, for one that was made again": {
+      file: "main/store/repository/own-folder.ts",
+      find: "const isOurs = isMarked && (base === undefined || linked !== undefined);",
+      replace: "const isOurs = base !== undefined && linked !== undefined;",
+      name: "a worktree that is removed and made again at once",
+    },
+    "refusing to move a worktree's entry to another folder": {
+      file: "main/daemon/operations/repo.ts",
+      find: "if (folder) await finder.assertPlaceOf(id, folder);",
+      name: "the entry of a linked worktree cannot be moved",
     },
   }),
 ];

@@ -23,7 +23,7 @@ import { systemClock } from "../../time/clock.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
-const homeMembers = ["$schema", "name", "path", "remote", "inTree", "base", "config"];
+const homeMembers = ["$schema", "name", "path", "remote", "inTree", "base", "linked", "config"];
 
 /** The result of checking one repository's files. */
 export interface CheckedRepository {
@@ -100,7 +100,7 @@ export async function checkRepository(id: string, paths: StorePaths, known: Know
       ...missing,
       ...checkShape(id, home, tree),
       ...(await checkFolder(id, home, metadata)),
-      ...(tree?.status.kind === "missing" ? await checkAbsence(id, home, metadata, known) : []),
+      ...(tree === undefined ? [] : await checkWorkTree(id, tree, home, metadata, known)),
       ...findings,
     ],
   };
@@ -188,22 +188,24 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   ];
 }
 
-/** Where the in-tree file is missing: that there are no values if this is the very folder, else that they cannot be read. */
-async function checkAbsence(
+/** Whether the folder is the very one. Where the in-tree file is missing, there are no values then; else they cannot be read. */
+async function checkWorkTree(
   id: string,
+  { status }: JsonDocument,
   home: JsonDocument,
-  { path }: RepositoryMetadata,
+  { path, linked }: RepositoryMetadata,
   { served, indexed }: Known,
 ): Promise<Finding[]> {
   const identity = path === undefined ? undefined : await realFileSystem.identityOf(path);
   // Told as a folder that does not exist.
   if (path === undefined || identity === undefined) return [];
   const recorded = indexed?.path === path ? indexed.folder : undefined;
-  const options = { id, path, pointer: home.path, fileSystem: realFileSystem, recorded, isChosen: false };
+  const about = { id, path, pointer: home.path, linked: linked?.name };
+  const folder = new WorkTreeFolder({ ...about, fileSystem: realFileSystem, recorded, isChosen: false });
   const message =
     served === undefined
-      ? await new WorkTreeFolder(options).findProblem()
-      : served.health.find(({ code, layer }) => code === 1106 && layer === undefined)?.message;
+      ? await folder.findProblem(status.kind !== "missing")
+      : served.health.find(({ noFolder, layer }) => noFolder && layer === undefined)?.message;
   const action = `To give it up: repoconf repo remove ${id}`;
   return message === undefined ? [] : [problem(check, message, action, placeIn(id, home, locate(home, ["path"])))];
 }

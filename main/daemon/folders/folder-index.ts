@@ -98,9 +98,9 @@ export class FolderIndex {
   }
 
   /** Which of the wanted repositories has `path`, or the nearest folder above it, as it was named. Does not ask the disk. */
-  async nearestNamed(path: string, isWanted: (id: string) => boolean): Promise<string | undefined> {
+  async nearestNamed(path: string, isWanted: (id: string) => boolean): Promise<AddedFolder | undefined> {
     await this.#prepare();
-    return nearest(path, folder => this.#named.at(folder).find(isWanted))?.id;
+    return nearest(path, folder => this.#named.at(folder).find(isWanted));
   }
 
   /** The same by real paths, up to the folder `top`, if it is given. */

@@ -5,6 +5,7 @@ import { foreignDisks } from "../../files/foreign-disks.ts";
 import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { hasInTreeFile, pointersTo } from "../../git/work-tree.ts";
+import { isElsewhere } from "../../store/repository/own-folder.ts";
 import type { Store } from "../../store/store.ts";
 
 /** An in-tree repository whose folder has moved, as it seems. */
@@ -39,13 +40,18 @@ export class MovedRepositories {
     }
   }
 
+  /** Whether the repository is not in its folder any more, or that has another spelling. */
+  async #isNotAt(id: string, path: string, root: string): Promise<boolean> {
+    return (await isGone(path)) || (await isSpelledAnew(path, root)) || isElsewhere(this.#store, id);
+  }
+
   async #movedTo(root: string): Promise<(Moved & { readonly place: string })[]> {
     const home = await realpath(this.#store.paths.repositories);
     const found: (Moved & { readonly place: string })[] = [];
     for (const pointer of await pointersTo(root)) {
       const id = dirname(pointer) === home ? parse(pointer).name : "";
-      const { name = id, path, inTree } = this.#store.repositories.brief(id) ?? {};
-      if (!inTree || path === undefined || !((await isGone(path)) || (await isSpelledAnew(path, root)))) continue;
+      const { path, inTree, base, name = id } = this.#store.repositories.brief(id) ?? {};
+      if (!inTree || path === undefined || base !== undefined || !(await this.#isNotAt(id, path, root))) continue;
       const place = await placeOf(path, root);
       const message = `${place} seems to be ${name} (${id}), which was in ${path}. If it was moved: repoconf repo move ${id} ${place}`;
       found.push({ id, message, place });

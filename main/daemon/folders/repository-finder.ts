@@ -2,12 +2,15 @@ import { isAbsolute, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { limits } from "../../../shared/limits.ts";
 import { UnreachableDiskError } from "../../files/foreign-disks.ts";
-import { type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
+import { type AddedFolder, type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
+import { findWorkTree } from "../../git/git.ts";
+import { isElsewhere } from "../../store/repository/own-folder.ts";
 import type { Store } from "../../store/store.ts";
+import type { LinkedName } from "../../store/types.ts";
 import type { ConfigService } from "../config/config-service.ts";
 import type { Caller } from "../keys/caller.ts";
 import { type FolderIndex, withoutLinks } from "./folder-index.ts";
-import { MovedRepositories } from "./moved-repositories.ts";
+import { type Moved, MovedRepositories } from "./moved-repositories.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** Which repository contains a folder (docs/protocol.md, "Which repository is a folder"). */
@@ -36,26 +39,48 @@ export class RepositoryFinder {
     return found?.worktree && found.id;
   }
 
-  /** The repository that was added with this path, or with its real one; undefined if there is none, as far as is known now. */
-  async at(folder: string): Promise<string | undefined> {
+  /** The repositories that were added with this path, or with its real one, as far as is known now. Another folder may be there by now. */
+  async at(folder: string): Promise<readonly string[]> {
     const { repositories } = this.#store;
     const paths: (string | undefined)[] = [folder, await withoutLinks(folder)];
-    for (const id of repositories.ids()) if (paths.includes(repositories.brief(id)?.path)) return id;
-    return undefined;
+    return [...repositories.ids()].filter(id => paths.includes(repositories.brief(id)?.path));
+  }
+
+  /** See `isElsewhere`. */
+  isElsewhere(id: string): Promise<boolean> {
+    return isElsewhere(this.#store, id);
+  }
+
+  /**
+   * Throws RepoconfError 1101 if the repository is a linked worktree that was not added itself, and `folder` is not that worktree: its local
+   * values and the trust and grants of its base are for no other folder.
+   */
+  async assertPlaceOf(id: string, folder: string): Promise<void> {
+    const { path = "", base, linked } = this.#store.repositories.brief(id) ?? {};
+    if (base === undefined || linked === undefined) return;
+    const [real, found] = [await withoutLinks(folder), await this.#findOnDisk(folder)];
+    if (found?.id === id && real === (await withoutLinks(path))) return;
+    const { worktree } = found ?? {};
+    if (found?.id === base && worktree?.folder === real && worktree.linked.name === linked.name) return;
+    const message = `${folder} is not the linked worktree "${linked.name}" of the repository ${base}, whose values these are. A move by git worktree move is followed; after a move by hand, run in the new folder: git worktree repair. To add the folder as a repository of its own: repoconf repo add ${folder}`;
+    throw new RepoconfError(1101, message, { repo: id });
   }
 
   /** Throws RepoconfError 1101, or 1102 if it is none that the caller may see; to the owner, it says if it looks like one that has moved. */
-  async find(caller: Caller, path: string): Promise<FoundFolder> {
+  async find(caller: Caller, path: string): Promise<FoundFolder & { readonly linked?: LinkedName }> {
     const folder = absolutePath(path);
     if (!caller.owner) {
       await this.worktrees.attachListed(caller, folder, id => this.#service.canSee(caller, id));
-      const id = await this.nearestAbove(caller, folder);
-      if (id !== undefined) return { id };
+      const isWanted = (id: string) => this.#service.canSee(caller, id);
+      const found = await this.#own(isThere => this.#index.nearestNamed(folder, id => isWanted(id) && isThere(id)));
+      if (found !== undefined) return { id: found.id };
     } else {
       const found = await this.#findOnDisk(folder);
       const own = found?.worktree && (await this.worktrees.attach(found.id, found.worktree, caller));
-      if (found !== undefined) return own === undefined ? found : { id: own };
-      const moved = await this.moved.at(folder);
+      if (own !== undefined) return { id: own };
+      const linked = found?.worktree && (await this.worktrees.slotIn(found.id, found.worktree));
+      if (found !== undefined) return { ...found, ...(linked !== undefined && { linked }) };
+      const moved = (await this.moved.at(folder)) ?? (await this.#replacedAt(folder));
       if (moved !== undefined) throw new RepoconfError(1102, moved.message, { repo: moved.id });
     }
     const message = `The folder ${folder} is in no repository that this key may read. To list all repositories: repo/list.`;
@@ -76,21 +101,50 @@ export class RepositoryFinder {
    */
   async nearestAbove(caller: Caller, folder: string, only?: string): Promise<string | undefined> {
     const isWanted = (id: string) => (only === undefined || id === only) && this.#service.canSee(caller, id);
-    if (!caller.owner) return this.#index.nearestNamed(folder, isWanted);
+    if (!caller.owner) return (await this.#index.nearestNamed(folder, isWanted))?.id;
     return (await this.#index.nearestReal(await withoutLinks(folder), isWanted))?.id;
+  }
+
+  /** The nearest repository whose folder is still its own. `find` finds the nearest one of those that it is passed. */
+  async #own(find: (isThere: (id: string) => boolean) => Promise<AddedFolder | undefined>) {
+    const elsewhere = new Set<string>();
+    for (;;) {
+      const found = await find(id => !elsewhere.has(id));
+      if (found === undefined || !(await this.isElsewhere(found.id).catch(cannotUse(found.folder)))) return found;
+      elsewhere.add(found.id);
+    }
+  }
+
+  /** The repository that was added with a folder, or one above it in the same work tree, in whose place another one is now. */
+  async #replacedAt(folder: string): Promise<Moved | undefined> {
+    const real = await withoutLinks(folder);
+    const isMain = (id: string) => this.#store.repositories.brief(id)?.base === undefined;
+    const found = await this.#index.nearestReal(real, isMain, (await findWorkTree(real))?.folder);
+    if (found === undefined || !(await this.isElsewhere(found.id))) return undefined;
+    const { id, folder: place } = found;
+    const { name = id } = this.#store.repositories.brief(id) ?? {};
+    const message = `${place} was ${name} (${id}), and may be another folder now: its git folder does not have Repoconf's mark. If it is the right one, such as a new clone: repoconf repo move ${id} ${place}`;
+    return { id, message };
   }
 
   async #findOnDisk(folder: string): Promise<FoundFolder | undefined> {
     try {
       return await findAddedFolder(await withoutLinks(folder), async (path, top) => {
-        const added = await this.#index.nearestReal(path, undefined, top);
+        const added = await this.#own(isThere => this.#index.nearestReal(path, isThere, top));
         return added && { ...added, base: this.#store.repositories.brief(added.id)?.base };
       });
     } catch (error) {
-      if (!(error instanceof UnreachableDiskError)) throw error;
-      throw new RepoconfError(1101, `The folder ${folder} cannot be used: ${error.message}.`);
+      return cannotUse(folder)(error);
     }
   }
+}
+
+/** Throws RepoconfError 1101 for a disk that does not answer, and any other error as it is. */
+function cannotUse(folder: string): (error: unknown) => never {
+  return error => {
+    if (!(error instanceof UnreachableDiskError)) throw error;
+    throw new RepoconfError(1101, `The folder ${folder} cannot be used: ${error.message}.`);
+  };
 }
 
 /** Throws RepoconfError 1101. */

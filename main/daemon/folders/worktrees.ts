@@ -2,15 +2,20 @@ import { randomBytes } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { dirname, join, parse, relative, sep } from "node:path";
 import pLimit from "p-limit";
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import { foreignDisks } from "../../files/foreign-disks.ts";
 import { realFolder } from "../../files/real-folder.ts";
 import { type AddedWorktree, isFolder } from "../../git/added-folder.ts";
-import { commonFolderOf, findWorkTree, linkedWorktrees } from "../../git/git.ts";
-import { pointersTo } from "../../git/work-tree.ts";
+import { commonFolderOf, findWorkTree, linkedWorktrees, readWorkTree } from "../../git/git.ts";
+import { markDigits, pointersTo } from "../../git/work-tree.ts";
+import { keptSlot } from "../../git/worktree-slots.ts";
+import { isElsewhere } from "../../store/repository/own-folder.ts";
 import type { Store } from "../../store/store.ts";
+import type { LinkedName } from "../../store/types.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Caller } from "../keys/caller.ts";
+import { settleWorktree } from "./worktree-place.ts";
 
 /** Milliseconds for which the list of a repository's worktrees is used for keys other than the owner's. */
 const listAge = 1_000;
@@ -70,19 +75,42 @@ export class Worktrees {
       const { repositories, roster } = this.#store;
       const { name = base, inTree, base: above } = repositories.brief(base) ?? {};
       if (!inTree || above !== undefined) return undefined;
-      const { folder, linked } = worktree;
-      const known = this.of(base).find(id => repositories.brief(id)?.path === folder);
-      if (known !== undefined) return known;
+      const { folder, root } = worktree;
+      // What was listed a moment ago may have been removed or moved.
+      const { linked } = (await readWorkTree(root)) ?? {};
+      if (linked?.common !== worktree.linked.common)
+        throw new RepoconfError(1102, `${root} is not a linked worktree of the repository ${base} any more.`);
+      const known = this.of(base).filter(id => repositories.brief(id)?.path === folder);
+      for (const id of known) if (!(await isElsewhere(this.#store, id))) return id;
       const moved = await this.#movedTo(base, worktree);
       if (moved !== undefined) {
         await roster.update(moved, { path: folder });
         return moved;
       }
+      // What was here before has its slot and its local values until then.
+      for (const id of known) await settleWorktree(this.#store, id, linked.common);
       const id = randomBytes(12).toString("hex");
       const place = { path: folder, inTree: true, base, linked: { name: linked.name, slot: this.#freeSlot(base) } };
       await roster.add({ id, name: `${name}@${linked.name}`, ...place, actor });
       return id;
     });
+  }
+
+  /**
+   * Name and slot of a worktree whose base keeps its values in the home, so that it is no repository of its own. Undefined if no slot can be
+   * kept. Throws UnreachableDiskError.
+   */
+  slotIn(base: string, { linked }: AddedWorktree): Promise<LinkedName | undefined> {
+    return this.#lock(async () => {
+      const pointer = join(await realpath(this.#store.paths.repositories), `${base}.json`);
+      const slot = await keptSlot(linked, markDigits(pointer));
+      return slot === undefined ? undefined : { name: linked.name, slot };
+    });
+  }
+
+  /** See `settleWorktree`. Call it when a worktree's folder is missing, or another one. */
+  settle(id: string): Promise<boolean> {
+    return this.#lock(() => settleWorktree(this.#store, id));
   }
 
   #freeSlot(base: string): number {
@@ -108,7 +136,7 @@ export class Worktrees {
     for (const id of this.#basesFor(caller, canSee))
       for (const worktree of await this.#list(id))
         if (path === worktree.folder || path.startsWith(join(worktree.folder, sep)))
-          await this.attach(id, worktree, caller);
+          await this.attach(id, worktree, caller).catch(ignoreRemoved);
   }
 
   /** The repositories whose worktrees a key may attach. None if they are too many. */
@@ -150,4 +178,8 @@ export class Worktrees {
     }
     return found;
   }
+}
+
+function ignoreRemoved(error: unknown): void {
+  if (!(error instanceof RepoconfError) || error.code !== 1102) throw error;
 }

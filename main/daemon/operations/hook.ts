@@ -22,14 +22,12 @@ export function hookOperations(
     "config/hook": async ({ path, shell }, { caller }) => {
       requireOwner(caller);
       const worktree = await linkedWorktree(await withoutLinks(absolutePath(path)));
-      const id = await finder.find(caller, path).then(
-        found => found.id,
-        error => {
-          if (error instanceof RepoconfError && error.code === 1102) return undefined;
-          throw error;
-        },
-      );
-      const repository = id === undefined ? undefined : await service.entry(caller, id);
+      const found = await finder.find(caller, path).catch(error => {
+        if (error instanceof RepoconfError && error.code === 1102) return undefined;
+        throw error;
+      });
+      const entry = found && (await service.entry(caller, found.id));
+      const repository = entry && { ...entry, ...(found.linked && { linked: found.linked }) };
       // A worktree may just have become a repository.
       await marks.settled();
       const none: HookAnswer = { variables: {}, stamps: [] };

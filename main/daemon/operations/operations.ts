@@ -79,16 +79,17 @@ const changingPaths = ["config/set", "config/unset", "history/restore"] as const
 
 function byPath(all: Operations, finder: RepositoryFinder): Partial<Operations> {
   type Run = (
-    args: { readonly repo?: unknown; readonly path?: string | null },
+    args: { readonly repo?: unknown; readonly path?: string | null; readonly waits?: boolean | null },
     context: RequestContext,
   ) => Promise<Outcome<unknown>>;
   const run = (operation: Run, isChange: boolean): Run => {
     const withPath = async (args: Parameters<Run>[0], path: string, context: RequestContext) => {
       if (args.repo) throw new RepoconfError(1101, "Give repo or path, not both.");
-      const repo = isChange
-        ? await finder.findToChange(context.caller, path)
-        : (await finder.find(context.caller, path)).id;
-      return { ...(await operation({ ...args, repo }, context)), repo };
+      const { id: repo, linked } = isChange
+        ? { id: await finder.findToChange(context.caller, path) }
+        : await finder.find(context.caller, path);
+      const ofWorktree = args.waits && linked ? { linked } : {};
+      return { ...(await operation({ ...args, repo }, context)), repo, ...ofWorktree };
     };
     return (args, context) => (args.path ? withPath(args, args.path, context) : operation(args, context));
   };

@@ -33,9 +33,19 @@ export function repositoryOperations(
 ): RepositoryOperations {
   /** Throws RepoconfError 1111 if a folder was added before, or, unless an id says that another one is meant, has moved. */
   const assertNew = async (folder: string, id: string | undefined) => {
-    const known = await finder.at(folder);
-    if (known !== undefined)
-      throw new RepoconfError(1111, `${folder} is already the repository ${known}.`, { repo: known });
+    for (const known of await finder.at(folder)) {
+      const isOther = await finder.isElsewhere(known);
+      if (isOther && store.repositories.brief(known)?.base !== undefined) {
+        // A linked worktree that was removed, unless git still lists it.
+        await finder.worktrees.settle(known);
+        continue;
+      }
+      const next = `To use it for that: repoconf repo move ${known} ${folder}. To give that up: repoconf repo remove ${known}`;
+      const message = isOther
+        ? `${folder} was the repository ${known}, and may be another folder now. ${next}`
+        : `${folder} is already the repository ${known}.`;
+      throw new RepoconfError(1111, message, { repo: known });
+    }
     const moved = id === undefined ? await finder.moved.at(folder) : undefined;
     if (moved === undefined) return;
     const message = `${moved.message} To add ${folder} as another repository all the same, give it an id.`;
@@ -58,10 +68,11 @@ export function repositoryOperations(
     },
 
     "repo/find": async ({ path }, { caller }) => {
-      const { id, worktree } = await finder.find(caller, path);
+      const { id, worktree, linked } = await finder.find(caller, path);
       const entry = await service.entry(caller, id);
       if (entry === undefined) throw unknownRepository(id);
-      return { result: { ...entry, ...(worktree !== undefined && { worktree: worktree.root }) } };
+      const ofWorktree = { ...(worktree !== undefined && { worktree: worktree.root }), ...(linked && { linked }) };
+      return { result: { ...entry, ...ofWorktree } };
     },
 
     "repo/add": async ({ name, path, id, inTree }, { caller }) => {
@@ -93,6 +104,7 @@ export function repositoryOperations(
       const id = existing(store, repo);
       if (!name && !path) throw new RepoconfError(1101, "Pass a new name, a new path, or both.");
       const folder = path && (await existingFolder(path, id));
+      if (folder) await finder.assertPlaceOf(id, folder);
       const { remote: _, ...result } = await store.roster.update(id, {
         ...(name && { name }),
         ...(folder && { path: folder }),
@@ -104,10 +116,10 @@ export function repositoryOperations(
     "repo/scan": async ({ path }, { caller }) => {
       requireOwner(caller);
       const folder = await existingFolder(path);
-      const known = await repositoriesByFolder(store);
+      const known = await repositoriesByFolder(store, finder);
       const found: FoundWorkTree[] = [];
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
-        const repo = known.get(tree) ?? known.get(await withoutLinks(tree)) ?? (await finder.baseOf(tree));
+        const repo = (await known(tree)) ?? (await finder.baseOf(tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
         if (found.length >= maxFound) break;
       }
@@ -138,15 +150,20 @@ export function existing(store: Store, repo: string | null | undefined): string 
   return repo;
 }
 
-/** The repositories' ids by folder: by its path as given, and by its path with links resolved. */
-async function repositoriesByFolder(store: Store): Promise<ReadonlyMap<string, string>> {
-  const known = new Map<string, string>();
-  for (const { id, path } of await store.summaries()) {
-    if (path === undefined) continue;
-    known.set(path, id);
-    known.set(await withoutLinks(path), id);
-  }
-  return known;
+/** Finds the repository of a folder: by its path as given, or by its path with links resolved. */
+async function repositoriesByFolder(
+  store: Store,
+  finder: RepositoryFinder,
+): Promise<(folder: string) => Promise<string | undefined>> {
+  const known: (readonly [folder: string, id: string])[] = [];
+  for (const { id, path } of await store.summaries())
+    if (path !== undefined) known.push([path, id], [await withoutLinks(path), id]);
+  const byFolder = Map.groupBy(known, ([folder]) => folder);
+  return async folder => {
+    for (const place of new Set([folder, await withoutLinks(folder)]))
+      for (const [, id] of byFolder.get(place) ?? []) if (!(await finder.isElsewhere(id))) return id;
+    return undefined;
+  };
 }
 
 /** The absolute path of an existing folder. Throws RepoconfError 1101. */

@@ -140,6 +140,11 @@ export class RepositoryFiles {
     return this.#treeFolder?.recorded;
   }
 
+  /** Why the folder of the work tree, as git's files are now, is not the repository's; undefined if it is, or does not exist. */
+  async findForeign(): Promise<string | undefined> {
+    return this.#treeFolder?.findProblem(true);
+  }
+
   /** Call when a person has named the folder: it is the right one, whatever it was before. */
   chooseFolder(): void {
     this.#isFolderChosen = true;
@@ -212,6 +217,7 @@ export class RepositoryFiles {
       fileSystem: this.#options.fileSystem,
       recorded: this.#indexed?.path === dirname(path) ? this.#indexed.folder : undefined,
       isChosen,
+      linked: metadata.linked?.name,
     });
     this.#treeFolder = folder;
     // Located at the first write, then cached. If it disappears, the write falls back to the file's folder.

@@ -129,18 +129,27 @@ test("a work tree is accepted without its file once a person has named the folde
   expect(await tree.state()).toMatchObject({ timeout: 900, health: [] });
 });
 
-test("a new clone in the place of a work tree counts if it has the file, which may then be deleted", async () => {
-  await using tree = await createTree("git");
-  await tree.end("kill");
-  await rename(tree.file, `${tree.folder}.json`);
-  await rm(tree.folder, { recursive: true });
-  await mkdir(tree.folder);
-  await runProcess("git", ["init", "--quiet"], { folder: tree.folder });
-  await rename(`${tree.folder}.json`, tree.file);
-  await tree.start();
-  expect(await tree.state()).toMatchObject({ timeout: 30, health: [] });
-  expect(await tree.set(31)).toEqual([]);
-  await rm(tree.file);
-  await until(async () => (await tree.state()).timeout === 900, "the file to be deleted");
-  expect((await tree.state()).health).toEqual([]);
-});
+test.each([false, true])(
+  "a new clone in the place of a work tree counts once a person has named it, or if nothing is known of the old one (%s); its file may then be deleted",
+  async isUnknown => {
+    await using tree = await createTree("git");
+    await tree.end("stop");
+    if (isUnknown) await rm(join(tree.folder, "..", "home", "index.json"));
+    await rename(tree.file, `${tree.folder}.json`);
+    await rm(tree.folder, { recursive: true });
+    await mkdir(tree.folder);
+    await runProcess("git", ["init", "--quiet"], { folder: tree.folder });
+    await rename(`${tree.folder}.json`, tree.file);
+    await tree.start();
+    if (!isUnknown) {
+      expect(await tree.state()).toMatchObject({ timeout: 30, health: [1106] });
+      expect(await tree.set(31)).toMatchObject([{ code: 1106, message: expect.stringContaining("repo move site") }]);
+      expect((await tree.call("repo/update", { repo: "site", path: tree.folder })).errors).toEqual([]);
+    }
+    expect(await tree.state()).toMatchObject({ timeout: 30, health: [] });
+    expect(await tree.set(31)).toEqual([]);
+    await rm(tree.file);
+    await until(async () => (await tree.state()).timeout === 900, "the file to be deleted");
+    expect((await tree.state()).health).toEqual([]);
+  },
+);
