@@ -219,9 +219,8 @@ async function take(message: WatchMessage): Promise<void> {
       return;
     case "connection": {
       if (message[1] === "lost") return loseConnection();
-      const { lost } = message[2];
       await loadAll();
-      for (const repo of lost) if (screenStore.getState().opened.has(repo)) await openRepository(repo, true);
+      for (const repo of message[2].lost) if (screenStore.getState().opened.has(repo)) await openRepository(repo, true);
       setState({ connection: "connected" });
       return loadEdited(daemon());
     }
