@@ -458,6 +458,8 @@ export interface FieldDraft {
   readonly value?: JsonValue;
   /** What was stored when the edit began; absent if nothing was. */
   readonly base?: JsonValue;
+  /** It began as an edit of a local value. */
+  readonly layer?: "local";
 }
 
 /** The unsaved text of a repository's file. */

@@ -7,10 +7,12 @@ import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
+import { overriddenBy } from "../state/open-layers.ts";
 import { orDefault, useScreen } from "../state/store.ts";
 import { textOfUnread } from "../state/unread-text.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
+import { OverrideBadge, OverrideTools } from "./field-override.tsx";
 import { useFieldState } from "./field-state.ts";
 import { mask, showJson, withTextsShown } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
@@ -31,6 +33,7 @@ interface FieldRowProps {
 /** One field as a row: its title and path, a control with its value, and below it what needs attention or more space. */
 export function FieldRow({ repo, scope, field, schema, current, holdsDetails, onFocus }: FieldRowProps) {
   const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, schema);
+  const overridden = useScreen(state => overriddenBy(state.opened.get(repo)?.layers, scope, field));
   const keys = useKeys(repo, scope, schema["x-keyOf"]);
   const [revealed, setRevealed] = useState(false);
   const [opened, setOpened] = useState<boolean>();
@@ -70,6 +73,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
       <div className="field-head">
         <h3 id={`${id}-title`}>{title}</h3>
         {pending !== undefined && <span className="badge badge-edited">edited</span>}
+        {overridden !== undefined && <OverrideBadge repo={repo} by={overridden} />}
         {modified && pending === undefined && <span className="visually-hidden">modified</span>}
         <code className="field-path">{path}</code>
       </div>
@@ -111,7 +115,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
             Discard
           </button>
         )}
-        {modified && (
+        {modified && overridden === undefined && (
           <button
             type="button"
             className="link"
@@ -134,6 +138,9 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
           </button>
         )}
       </div>
+      {overridden === "local" && pending === undefined && (
+        <OverrideTools repo={repo} scope={scope} field={field} schema={schema} />
+      )}
       {open && (
         <div className="field-editor" id={`${id}-editor`}>
           {editor}

@@ -5,6 +5,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { edit } from "../state/edits.ts";
 import { focusPlace } from "../state/navigation.ts";
+import { loadLayers } from "../state/open-layers.ts";
 import type { Selection } from "../state/place.ts";
 import { editKey, findField, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
 import { FieldDetails } from "./field-details.tsx";
@@ -21,6 +22,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   const scopes = useScreen(state => state.scopes);
   const effective = useScreen(state => state.opened.get(repo)?.effective);
   const stored = useScreen(state => state.opened.get(repo)?.stored);
+  const revision = useScreen(state => state.opened.get(repo)?.revision);
   const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
   const [filter, setFilter] = useState("");
   /** The field that has had the focus since the filter was typed: it stays, whatever its value becomes. */
@@ -28,6 +30,10 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   const pending = useScreen(state => state.pending);
   const container = useRef<HTMLDivElement>(null);
   useSteadyField(container);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: any revision may have changed a local value.
+  useEffect(() => {
+    void loadLayers(repo);
+  }, [repo, revision]);
   // Only when another field is chosen: rows must not jump while one edits.
   useEffect(() => {
     if (wantedScope === undefined) return;

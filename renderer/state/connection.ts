@@ -167,7 +167,8 @@ async function fetchRepository(repo: string): Promise<OpenRepository> {
     daemon().request("config/list", { repo }),
     daemon().request("config/list", { repo, stored: true }),
   ]);
-  return { effective: effective.result ?? {}, stored: stored.result ?? {}, revision: stored.revision ?? 0 };
+  const { layers } = screenStore.getState().opened.get(repo) ?? {};
+  return { effective: effective.result ?? {}, stored: stored.result ?? {}, revision: stored.revision ?? 0, layers };
 }
 
 function addOpened(fetched: readonly (readonly [repo: string, OpenRepository])[]): void {
@@ -251,12 +252,9 @@ function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
       before.stored,
       edits.map(({ scope, field, value, stored: isStored }) => ({ scope, field, value: isStored ? value : undefined })),
     );
+    const effective = applyConfigEdits(before.effective, edits);
     return {
-      opened: new Map(state.opened).set(repo, {
-        effective: applyConfigEdits(before.effective, edits),
-        stored,
-        revision,
-      }),
+      opened: new Map(state.opened).set(repo, { ...before, effective, stored, revision }),
       pending: withConflicts(state.pending, repo, stored, actor),
       repositories: withEntry(state, repo, entry => ({ ...entry, revision, modified: countConfigFields(stored) })),
       flashes: new Set([...state.flashes, ...keys]),

@@ -7,12 +7,13 @@ import type { ScreenState } from "./store.ts";
 /** All edits of this window, by `keyOf`. */
 export function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "drafts">): ReadonlyMap<string, Draft> {
   const all = new Map<string, Draft>();
-  for (const [key, { repo, scope, field, value, base }] of pending)
+  for (const [key, { repo, scope, field, value, base, layer }] of pending)
     all.set(key, {
       repo,
       field: joinConfigPath(scope, field),
       ...(value !== undefined && { value }),
       ...(base !== undefined && { base }),
+      ...(layer !== undefined && { layer }),
     });
   for (const [repo, { file, text }] of drafts) all.set(keyOf({ repo }), { repo, text, base: file.text });
   return all;
@@ -30,7 +31,10 @@ export function withFields(
     if (!isOfField(draft)) continue;
     const path = splitConfigPath(draft.field);
     if (path !== undefined)
-      pending.set(keyOf(draft), { repo: draft.repo, ...path, value: draft.value, base: draft.base });
+      pending.set(keyOf(draft), {
+        ...{ repo: draft.repo, ...path, value: draft.value, base: draft.base },
+        ...(draft.layer && { layer: draft.layer }),
+      });
   }
   return pending;
 }

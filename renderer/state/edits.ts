@@ -1,4 +1,5 @@
 import { type Config, configValue } from "../../shared/config.ts";
+import { itemNamesOf } from "../../shared/item-names.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
@@ -43,10 +44,15 @@ export function editAll(wanted: readonly WantedValue[]): void {
         pending.delete(key);
       } else {
         const base = before === undefined ? stored : before.base;
+        const isMerged = itemNamesOf(findField(state.scopes, scope, field)) !== undefined;
+        const { layers } = state.opened.get(repo) ?? {};
+        // Of a list that is merged by the names of its items, each item stays where it is.
+        const isLocal = !isMerged && configValue(layers?.local ?? {}, scope, field) !== undefined;
+        const layer = before === undefined ? isLocal && ({ layer: "local" } as const) : { layer: before.layer };
         const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
         const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
         const sent = before?.sent === undefined ? {} : { sent: before.sent };
-        pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged, ...sent });
+        pending.set(key, { repo, scope, field, value, base, ...layer, ...conflict, ...merged, ...sent });
       }
     }
     return { pending };

@@ -1,7 +1,9 @@
 import type { ChangeOptions } from "../../shared/client/client.ts";
+import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { ChangedRepository, Reply } from "../../shared/protocol.ts";
 import { daemon, openRepository } from "./connection.ts";
 import { withoutSent } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
@@ -91,16 +93,8 @@ async function saveRepository(
       const unread = edits.filter(({ value }) => unreadPlaces(value).length > 0);
       if (unread.length > 0) return { repo, problem: refuse(repo, unread.map(unreadError)) };
       const revision = opened.get(repo)?.revision ?? 0;
-      const { values, unset } = setArguments(edits);
-      const options = {
-        repo,
-        revision,
-        atomic: true,
-        ...(unset.length > 0 && { unset }),
-        ...how,
-      };
       markSent(edits);
-      const reply = await daemon().request("config/set", { ...values, ...options });
+      const reply = await saveOn(repo, revision, edits, how);
       if (reply.errors.length === 0) {
         const { revision: saved = revision, batch } = reply.result[0] ?? {};
         await dropSaved(edits, saved);
@@ -121,6 +115,30 @@ async function saveRepository(
       : messageOf(error);
     return { repo, problem, isUnknown };
   }
+}
+
+/** As one set; only edits of local values that have been taken out since take one of their own, in which they become local ones again. */
+async function saveOn(
+  repo: string,
+  revision: number,
+  edits: readonly PendingEdit[],
+  how: Pick<ChangeOptions, "batch" | "reason">,
+): Promise<Reply<readonly ChangedRepository[]>> {
+  const local = edits.filter(({ layer }) => layer === "local");
+  const { layers } =
+    local.length === 0 ? {} : await daemon().request("config/list", { repo, stored: true, layers: true });
+  const isOut = (one: PendingEdit) =>
+    local.includes(one) && configValue(layers?.local ?? {}, one.scope, one.field) === undefined;
+  const send = (part: readonly PendingEdit[], at: number, layer?: "local") => {
+    const { values, unset } = setArguments(part);
+    const options = { repo, revision: at, atomic: true, ...(unset.length > 0 && { unset }), ...(layer && { layer }) };
+    return daemon().request("config/set", { ...values, ...options, ...how });
+  };
+  const [out, others] = [edits.filter(isOut), edits.filter(one => !isOut(one))];
+  if (out.length === 0) return send(others, revision);
+  const saved = await send(out, revision, "local");
+  if (saved.errors.length > 0 || others.length === 0) return saved;
+  return send(others, saved.result[0]?.revision ?? revision);
 }
 
 function setArguments(edits: readonly PendingEdit[]) {

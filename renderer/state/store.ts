@@ -1,7 +1,7 @@
 import { createStore, useStore } from "zustand";
 import type { Config } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { FileText, IndexingProgress, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type { FileText, IndexingProgress, Reply, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { type Place, placeAt } from "./place.ts";
 
@@ -10,6 +10,8 @@ export interface OpenRepository {
   readonly effective: Config;
   readonly stored: Config;
   readonly revision: number;
+  /** The stored values of each layer, once they are known. */
+  readonly layers?: Reply["layers"] | undefined;
 }
 
 /** An unsaved edit of a field. */
@@ -21,6 +23,8 @@ export interface PendingEdit {
   readonly value: JsonValue | undefined;
   /** The stored value when the edit began; undefined: none. */
   readonly base: JsonValue | undefined;
+  /** It is an edit of a local value, and stays one if that is taken out meanwhile. */
+  readonly layer?: "local" | undefined;
   /** Set if the field changed elsewhere meanwhile: the person has to choose. */
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
   /** Who changed other parts of the field meanwhile; the value includes both changes. */

@@ -2,6 +2,7 @@ import { changedSince, type LeftField, type UndoneBatch, undoEntries } from "../
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { daemon } from "./connection.ts";
 import { messageOf, notify } from "./notices.ts";
+import { loadLayers } from "./open-layers.ts";
 import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
 
 /** Milliseconds before a step from which its entries are searched, in case the clock was set back. */
@@ -72,6 +73,8 @@ async function revert(
   try {
     const undone = await undoStep(last, what);
     const saved = takenBack(last, undone);
+    // No change of what counts tells of a local value that is put back beneath the same shared one.
+    await Promise.all(last.saved.map(({ repo }) => loadLayers(repo)));
     screenStore.setState(state => ({
       [from]: state[from].slice(0, -1),
       [to]: saved.length === 0 ? state[to] : [...state[to], { since, saved }],

@@ -104,13 +104,13 @@ const draftName = {
 export const draftSchema = {
   description: "an unsaved edit of a field, or of the text of a file",
   type: "object",
-  properties: { ...draftName.properties, value: {}, base: {}, text: { type: "string" } },
+  properties: { ...draftName.properties, value: {}, base: {}, layer: { enum: ["local"] }, text: { type: "string" } },
   required: ["repo"],
   additionalProperties: false,
   if: { required: ["text"] },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
   then: {
-    properties: { field: false, value: false, base: { type: ["string", "null"] } },
+    properties: { field: false, value: false, layer: false, base: { type: ["string", "null"] } },
     required: ["base"],
   },
   else: { required: ["field"] },
