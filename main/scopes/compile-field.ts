@@ -19,6 +19,10 @@ export interface Field {
   readonly isCommand: boolean;
   /** `spare`: shared by all checks of one file or request; if omitted, this check gets its own. */
   validate(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
+  /** Like `validate`, and the value has to have its `format` too. */
+  validateNew(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
+  /** What of a valid value does not have its `format`. */
+  misfit(value: JsonValue): ValueProblem | undefined;
 }
 
 /** The keywords that have an invalid value. */
@@ -43,13 +47,13 @@ export function metaFaults(
   });
 }
 
-/** Makes a field; or says what is wrong with its schema. `keepsDefault`: whatever its default is. */
+/** Makes a field; or says what is wrong with its schema. `keepsDefault`: whatever its default is. `hasFormats`: the scope has. */
 export function* compilingField(
   compiler: SchemaCompiler,
   name: string,
   schema: FieldSchema,
   spare: SpareSteps,
-  keepsDefault: boolean,
+  { keepsDefault, hasFormats }: { readonly keepsDefault: boolean; readonly hasFormats: boolean },
 ): Generator<void, Field | SchemaFault[]> {
   const where = `the field "${name}": `;
   if (!isJsonObject(schema)) return [{ message: `the field "${name}" has no schema`, pointer: `/properties/${name}` }];
@@ -77,7 +81,13 @@ export function* compilingField(
   const validate = cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps));
   yield;
   const problem = keepsDefault ? undefined : validate(schema.default, spare);
-  if (problem === undefined) return { schema, isCommand: runsAsCommand(schema), validate };
+  if (problem === undefined) {
+    const validateNew = hasFormats
+      ? cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps, true))
+      : validate;
+    const misfit = (value: JsonValue) => (hasFormats ? validateNew(value) : undefined);
+    return { schema, isCommand: runsAsCommand(schema), validate, validateNew, misfit };
+  }
   const place = showPointer("it", problem.path, schema.default, schema);
   const message = `the default of "${name}" does not match its own schema: ${place} ${problem.message}`;
   return [{ message, pointer: `${at("default")}${problem.path}` }];

@@ -5,6 +5,7 @@ import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
 import { endlessReferences } from "../../shared/schema/endless-references.ts";
+import { formats } from "../../shared/schema/formats.ts";
 import { patternOrUnchecked, whyUnchecked } from "../../shared/schema/linear-pattern.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import type { TextPattern } from "../../shared/schema/schema-walk.ts";
@@ -217,10 +218,12 @@ export function* compilingScope(
   const notes = [...collected.notes];
   const ignored = new IgnoredKeywords();
   let read = 0;
+  let hasFormats = false;
   for (const one of resources.schemas) {
     read += 1;
     if (read % schemasAtOnce === 0) yield;
     ignored.add(one);
+    hasFormats ||= typeof one["format"] === "string" && formats.has(one["format"]);
     for (const source of patternsOf(one)) {
       if (patterns.has(source)) continue;
       if (patterns.size >= limits.patternsOfScope)
@@ -241,7 +244,8 @@ export function* compilingScope(
   // Without a reference that is left out, or with one that never ends, defaults cannot be judged.
   const isWhole = faults.length === 0;
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    const compiled = yield* compilingField(compiler, field, fieldSchema, spare, unset.has(field) || !isWhole);
+    const keepsDefault = unset.has(field) || !isWhole;
+    const compiled = yield* compilingField(compiler, field, fieldSchema, spare, { keepsDefault, hasFormats });
     if (Array.isArray(compiled)) faults.push(...compiled);
     else fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
   }

@@ -37,12 +37,17 @@ export function cachingResults(check: ValueCheck): (value: JsonValue, spare?: Sp
   };
 }
 
-export function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps): ValueProblem | undefined {
+export function checkValue(
+  schema: CompiledSchema,
+  value: JsonValue,
+  spare: SpareSteps,
+  checksFormats = false,
+): ValueProblem | undefined {
   const member = findPrototypeMember(value);
   if (member !== undefined) {
     return { message: "must not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
   }
-  const [problem] = schema.check(value, spare).problems;
+  const [problem] = schema.check(value, spare, 1, checksFormats).problems;
   return problem && refusalOf(value, problem);
 }
 

@@ -27,7 +27,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeS
   const unread = unreadPlaces(value);
   if (unread.length > 0) return unread.map(path => ({ path, message: unreadMessage }));
   if (!compiled.has(schema)) compiled.set(schema, compile(schema, scope ?? schema));
-  const problems = compiled.get(schema)?.check(value, new SpareSteps(), maxProblems).problems ?? [];
+  const problems = compiled.get(schema)?.check(value, new SpareSteps(), maxProblems, true).problems ?? [];
   return problems.map(problem => describe(problem, value));
 }
 

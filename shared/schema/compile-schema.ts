@@ -16,19 +16,20 @@ export type PatternMaker = (source: string) => TextPattern;
 export interface CompiledSchema {
   /**
    * Returns at most `most` problems; with 1 it stops at the first. If the check takes more steps than the value's size allows and
-   * `spare` has left, that is the only problem: of the keyword "steps".
+   * `spare` has left, that is the only problem: of the keyword "steps". `checksFormats`: for a new value.
    */
   check(
     value: JsonValue,
     spare: SpareSteps,
     most?: number,
+    checksFormats?: boolean,
   ): { readonly problems: readonly SchemaProblem[]; readonly steps: number };
 }
 
 /**
  * Compiles the JSON Schemas (2020-12) in one file into checks that walk the value. It generates no code, so compiling is fast,
- * every step can be counted, and it also runs in a page whose security policy forbids eval. `format` and unknown keywords are
- * ignored, and a `$ref` must stay within the file.
+ * every step can be counted, and it also runs in a page whose security policy forbids eval. Unknown keywords are
+ * ignored, `format` is checked only on demand, and a `$ref` must stay within the file.
  */
 export class SchemaCompiler {
   readonly #resources: SchemaResources;
@@ -61,9 +62,9 @@ export class SchemaCompiler {
   *compiling(schema: JsonValue): Generator<void, CompiledSchema> {
     const checked = yield* this.#filling(schema);
     return {
-      check: (value, spare, most = 1) => {
+      check: (value, spare, most = 1, checksFormats = false) => {
         const budget = new StepBudget(partsOf(value), spare);
-        const walk = new SchemaWalk(budget, most);
+        const walk = new SchemaWalk(budget, most, checksFormats);
         let problems = walk.problems;
         try {
           walk.visit(checked, value);

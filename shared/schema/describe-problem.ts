@@ -1,5 +1,6 @@
 import { jsonType } from "../json.ts";
 import { shortened } from "../shortened.ts";
+import { formats } from "./formats.ts";
 
 /** The maximum number of choices that are listed; further ones are only counted. */
 const maxChoices = 20;
@@ -54,6 +55,8 @@ function describe(problem: BrokenRule, given: unknown): string {
       return `must be ${JSON.stringify(params["allowedValue"])}`;
     case "pattern":
       return describePattern(problem);
+    case "format":
+      return `must be ${formats.get(String(params["format"]))?.example ?? String(params["format"])}`;
     case "minLength":
     case "minItems":
     case "minProperties":

@@ -2,6 +2,7 @@
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.ts";
 import { makeAnyOf, makeOneOf } from "./alternatives.ts";
 import { arrayKeywords } from "./array-keywords.ts";
+import { formats } from "./formats.ts";
 import { type KeywordContext, type KeywordMaker, numberOf, schemasOf } from "./keyword.ts";
 import { objectKeywords } from "./object-keywords.ts";
 import { type SchemaCheck, Seen } from "./schema-walk.ts";
@@ -20,6 +21,7 @@ export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, Keywo
   ["maxLength", makeLength((length, limit) => length <= limit)],
   ["minLength", makeLength((length, limit) => length >= limit)],
   ["pattern", makePattern],
+  ["format", makeFormat],
   ["$ref", makeReference],
   ["$dynamicRef", makeReference],
   ["const", makeConst],
@@ -112,6 +114,19 @@ function makePattern(operand: JsonValue, { schema, pattern, refuse }: KeywordCon
     typeof value !== "string" || made.test(value, walk.budget) || walk.fail(schema, "pattern", { pattern: operand });
 }
 
+/** Only new values have to have a format: in others it is taken as right, also where that does not make a value valid. */
+function makeFormat(operand: JsonValue, { schema }: KeywordContext): SchemaCheck | undefined {
+  const format = typeof operand === "string" ? formats.get(operand) : undefined;
+  if (format === undefined) return undefined;
+  return (value, walk) => {
+    if (typeof value !== "string") return true;
+    walk.budget.take(1 + Math.floor(value.length / charactersOfPart));
+    if (walk.checksFormats) return format.test(value) || walk.fail(schema, "format", { format: operand });
+    walk.budget.doubts += 1;
+    return true;
+  };
+}
+
 function makeReference(operand: JsonValue, { resolve, refuse }: KeywordContext, keyword: string): SchemaCheck {
   if (typeof operand !== "string") return refuse(`its ${keyword} is not a string`);
   const target = resolve(operand);
@@ -172,7 +187,14 @@ function makeIf(operand: JsonValue, { schema, compile }: KeywordContext): Schema
     const { doubts } = walk.budget;
     const holds = walk.isSo(() => walk.visit(condition, value, own));
     if (holds && own !== undefined) seen?.add(own, walk.budget);
-    if (walk.budget.doubts > doubts) return true;
+    if (walk.budget.doubts > doubts) {
+      // Either may be meant, so both may have checked what an `unevaluated` keyword asks for.
+      if (own !== undefined)
+        for (const branch of [then, otherwise])
+          if (branch !== undefined) walk.isSo(() => walk.visit(branch, value, own));
+      if (own !== undefined) seen?.add(own, walk.budget);
+      return true;
+    }
     const next = holds ? then : otherwise;
     if (next === undefined || walk.visit(next, value, seen)) return true;
     return walk.fail(schema, "if", { failingKeyword: holds ? "then" : "else" });

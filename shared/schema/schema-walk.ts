@@ -65,6 +65,7 @@ export interface Misfit {
 /** One check of one value, with its path and problems. */
 export class SchemaWalk {
   readonly budget: StepBudget;
+  readonly checksFormats: boolean;
   readonly #most: number;
   readonly #path: (string | number)[] = [];
   readonly #problems: SchemaProblem[] = [];
@@ -74,8 +75,9 @@ export class SchemaWalk {
   /** Instead of being reported, broken rules are counted: those of a value at this depth. */
   #counting: { readonly depth: number; readonly broken: SchemaProblem[]; equal: number } | undefined;
 
-  constructor(budget: StepBudget, most: number) {
+  constructor(budget: StepBudget, most: number, checksFormats: boolean) {
     this.budget = budget;
+    this.checksFormats = checksFormats;
     this.#most = most;
   }
 

@@ -79,7 +79,11 @@ export async function checkRepository(id: string, paths: StorePaths, known: Know
     // Only the daemon knows which value is used instead.
     const reason = message.replace(/; using its (default|last valid value)\.$/, ".");
     if (code === 1114) return problem(check, reason, `Review it and trust it: repoconf trust --repo ${id}`, place);
-    if (code === 1115) return note(check, reason, "None needed; setting the field once writes the new name.", place);
+    if (code === 1115) {
+      const isOldName = reason.startsWith("The file uses the old name");
+      const action = isOldName ? "setting the field once writes the new name." : "a new value has to have the form.";
+      return note(check, reason, `None needed; ${action}`, place);
+    }
     return code === 1011
       ? note(
           check,

@@ -119,7 +119,9 @@ export class ChangeCheck {
     const write = (path: string, value: JsonValue | undefined, how: ValueSource, inside?: readonly ValueEdit[]) => {
       const list = { path, value, edits: inside, formerItems: request.formerItems?.get(state.id)?.get(path) };
       const split = request.layer === undefined ? this.#split(caller, state.id, layers, list) : undefined;
-      const problem = split && this.#problemOf(caller, state.id, { path, value, source: how }, spare);
+      // Whether its format is right is asked of what is new in each layer.
+      const all = { path, value, source: how, isNew: false };
+      const problem = split && this.#problemOf(caller, state.id, all, spare);
       if (problem !== undefined) errors.push(problem);
       else if (split === undefined)
         check({ path, value, source: how, layer: request.layer ?? this.#layerOf(layers, path) });
@@ -265,10 +267,12 @@ export class ChangeCheck {
     if (value !== undefined && !mayHave(layer, split, this.#scopes)) return notInLayer(path, repo, layer);
     const unused = unusedValue(state, path, layer, source);
     if (unused !== undefined) return unused;
-    const problem = this.#problemOf(caller, repo, { path, value, source }, spare);
+    const before = configValue(storedIn(layers, layer), split.scope, split.field);
+    // What was there before may stay, and come back, also if only its format is wrong.
+    const isNew = source !== "restore" && !sameJson(before, value);
+    const problem = this.#problemOf(caller, repo, { path, value, source, isNew }, spare);
     if (problem !== undefined) return problem;
     const edit = { ...split, value, ...(layer === "local" && { layer }) };
-    const before = configValue(storedIn(layers, layer), split.scope, split.field);
     const isToldApart = (before !== undefined || value !== undefined) && isHidden(caller, field.schema, before, value);
     if (field.isCommand && !caller.rights.includes("commands") && (isToldApart || !sameJson(before, value)))
       return new OnlyProposedError(repo, path, edit);
@@ -283,12 +287,13 @@ export class ChangeCheck {
   #problemOf(
     caller: Caller,
     repo: string,
-    { path, value, source }: Omit<RequestedField, "layer">,
+    { path, value, source, isNew }: Omit<RequestedField, "layer"> & { readonly isNew: boolean },
     spare: SpareSteps,
   ): RepoconfError | undefined {
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
-    const problem = value === undefined ? undefined : field?.validate(value, spare);
+    const validate = isNew ? field?.validateNew : field?.validate;
+    const problem = value === undefined ? undefined : validate?.(value, spare);
     if (value === undefined || field === undefined || problem === undefined) return undefined;
     const { message, path: pointer, rule, given } = problem;
     // A value that the request brought along may be named to it.

@@ -313,7 +313,9 @@ export class Repository {
     // If values may have other problems now, all of them are checked again.
     const areGood = applied.edits.every(({ scope, field, value }) => {
       const known = store.scopes.field(scope, field);
-      return known !== undefined && (value === undefined || known.validate(value) === undefined);
+      return (
+        known !== undefined && (value === undefined || (known.validate(value) ?? known.misfit(value)) === undefined)
+      );
     });
     if (health.length > 0 || activeEdits !== undefined || !areGood) {
       this.reader.isHealthDue = true;

@@ -7,7 +7,7 @@ import { type AppliedCommit, activeAfter, applyCommit, type CommitHead } from ".
 import type { Commit } from "../log/commit-log.ts";
 import { documentCommit } from "../log/document-commits.ts";
 import type { Applied, ChangeRequest, CommittedState, RepositoryState } from "../types.ts";
-import { areServed, type Interpretation, interpretingConfig, type Rules } from "../values/interpret.ts";
+import { type Interpretation, interpretingConfig, type Rules } from "../values/interpret.ts";
 import { writingNewNames } from "../values/renamed-fields.ts";
 
 /** A queued change, and the callback for its outcome. */
@@ -105,8 +105,9 @@ function* checkingOutcome(
   committed: CommittedState,
   rules: Rules,
 ): Generator<void, Pick<Interpretation, "health"> & { readonly changes: readonly StoredDifference[] }> {
-  // Without the edits it was active as a whole, so only they are checked.
-  if (before.stored === committed.target && areServed(edits, target, rules))
+  // Without the edits it was active as a whole, so only they are checked. Notes of its formats are found again.
+  const hasNotes = before.health.some(({ code }) => code === 1115);
+  if (before.stored === committed.target && areServed(edits, target, rules) && !hasNotes)
     return { health: [], changes: differencesAt(edits, before.stored, target) };
   // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
@@ -116,6 +117,16 @@ function* checkingOutcome(
   const checks = { isChecked, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(target, before.stored, rules, checks);
   return { health, changes: yield* diffingConfigs(before.stored ?? {}, stored) };
+}
+
+/** Whether a configuration that was active as a whole stays so with these edits, each valid for its field, and nothing is to be noted. */
+function areServed(edits: readonly ConfigEdit[], edited: Config, { scopes, isLayer }: Rules): boolean {
+  const isPlain = ({ scope, field, value }: ConfigEdit) => {
+    const known = scopes.field(scope, field);
+    return known !== undefined && (value === undefined || known.misfit(value) === undefined);
+  };
+  if (!edits.every(isPlain)) return false;
+  return isLayer === true || scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0;
 }
 
 /** Fields that keep their value in a revision that lists them all the same. */

@@ -1,4 +1,4 @@
-import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
@@ -110,6 +110,11 @@ class Findings {
     }
   }
 
+  /** Notes that an active value does not have its format. */
+  addMisfit(path: readonly [scope: string, field: string], message: string, inside: string): void {
+    if (this.#notes.length < limits.problemsOfFile) this.#notes.push(this.#problem(1115, message, path, inside));
+  }
+
   /** `message` is called only if the problem can be reported. `inside`: a JSON pointer to the invalid part of the value. */
   add(
     code: 1011 | 1103 | 1114,
@@ -212,8 +217,15 @@ export function* interpretingConfig(
       }
       const value = fields[name] ?? null;
       const isStillGood = (one: JsonValue) => isChecked?.({ scope: scopeName, field: name }, one) === true;
+      const noteMisfit = () => {
+        const misfit = field.misfit(value);
+        if (misfit === undefined) return;
+        const place = showPointer(joinConfigPath(scopeName, name), misfit.path, value, field.schema);
+        findings.addMisfit([scopeName, name], `${place} ${misfit.message}; it is used all the same.`, misfit.path);
+      };
       if (isStillGood(value)) {
         good[name] = value;
+        noteMisfit();
         continue;
       }
       const previous = lastGood && configValue(lastGood, scopeName, name);
@@ -244,6 +256,7 @@ export function* interpretingConfig(
         yield;
         steps = 0;
       }
+      if (isGood) noteMisfit();
       if (isGood) continue;
       const used = serves ? "its last valid value" : rules.isLayer ? "the value of the layer below" : "its default";
       const message = () =>
@@ -279,12 +292,6 @@ export function trustedByNewRules(active: Config, { scopes, isTrusted }: Rules):
 
 function untrusted(schema: FieldSchema): string {
   return `${describeEffect(effectOf(schema))}, and no person has set or trusted it as that: run repoconf trust in that folder, or use the screen`;
-}
-
-/** Whether a configuration that was active as a whole stays so with these edits, each valid for its field. */
-export function areServed(edits: readonly ConfigEdit[], edited: Config, { scopes, isLayer }: Rules): boolean {
-  if (!edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined)) return false;
-  return isLayer === true || scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0;
 }
 
 function resolveReferences(

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { translateSchema } from "../../../main/scopes/translate-schema.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import { type CompiledSchema, compileSchema } from "../../../shared/schema/compile-schema.ts";
+import { formats } from "../../../shared/schema/formats.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { titleWith } from "../../helpers/skips.ts";
 
@@ -47,11 +48,28 @@ describe.skipIf(!isThere)(titleWith(isThere, "libtest-json-schema-acceptance-per
     expect(found.right).toBeGreaterThanOrEqual(bar.right);
     expect(found.refused).toBeLessThanOrEqual(bar.refused);
   });
+
+  test("formats: what is checked is answered as the suite says", async () => {
+    const folder = join(suite, "draft2020-12/optional/format");
+    const wrong: string[] = [];
+    for (const name of formats.keys())
+      for (const { description, schema, tests } of await groupsOf([join(folder, `${name}.json`)])) {
+        const compiled = compileSchema(schema as JsonObject);
+        for (const { description: what, data, valid } of tests)
+          if ((compiled.check(data, new SpareSteps(), 1, true).problems.length === 0) !== valid)
+            wrong.push(`${description}: ${what}`);
+      }
+    expect(wrong).toEqual([]);
+  });
 });
 
 async function groupsIn(folder: string): Promise<Group[]> {
   const names = (await readdir(folder)).filter(name => name.endsWith(".json"));
-  const files = await Promise.all(names.map(name => readFile(join(folder, name), "utf8")));
+  return groupsOf(names.map(name => join(folder, name)));
+}
+
+async function groupsOf(paths: readonly string[]): Promise<Group[]> {
+  const files = await Promise.all(paths.map(path => readFile(path, "utf8")));
   return files.flatMap(text => JSON.parse(text) as Group[]);
 }
 
