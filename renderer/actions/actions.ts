@@ -49,7 +49,7 @@ export const actions: readonly Action[] = [
     run: () => void saveEdits(""),
   },
   { id: "discard", title: "Discard all edits", group: "Edits", applies: hasEdits, run: discardAllEdits },
-  { id: "undo", title: "Undo the last save", group: "Edits", keys: ["Mod+Z"], run: () => void undo() },
+  { id: "undo", title: "Undo the last edit or save", group: "Edits", keys: ["Mod+Z"], run: () => void undo() },
   {
     id: "redo",
     title: "Redo the last undo",

@@ -71,12 +71,23 @@ export function dropEdit(key: string): void {
 export function discardAllEdits(): void {
   const { pending: discarded } = screenStore.getState();
   screenStore.setState({ pending: new Map() });
-  const bringBack = () =>
-    screenStore.setState(state => ({
-      pending: withNewConflicts(new Map([...discarded, ...state.pending]), state.opened),
-    }));
   const what = discarded.size === 1 ? "1 edit was" : `${discarded.size} edits were`;
-  notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: bringBack });
+  notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: () => addEdits(discarded) });
+}
+
+/** Takes back the edit that was begun last, unless a save is under way; undefined: there is none. */
+export function takeBackLast(): { readonly edit: PendingEdit; bringBack(): void } | undefined {
+  const { pending, saving } = screenStore.getState();
+  // One that was refused is older than the save that refused it.
+  const last = [...pending].findLast(([, { refusal }]) => refusal === undefined);
+  if (last === undefined || saving) return undefined;
+  dropEdit(last[0]);
+  return { edit: last[1], bringBack: () => addEdits(new Map([last])) };
+}
+
+/** Those of the same fields that the person has made since stay. */
+function addEdits(edits: ScreenState["pending"]): void {
+  screenStore.setState(state => ({ pending: withNewConflicts(new Map([...edits, ...state.pending]), state.opened) }));
 }
 
 /** A value stored meanwhile makes a conflict. */

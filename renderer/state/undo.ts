@@ -1,6 +1,7 @@
 import { changedSince, type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { daemon } from "./connection.ts";
+import { takeBackLast } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
 import { loadLayers } from "./open-layers.ts";
 import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
@@ -50,9 +51,13 @@ function inTurn(step: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-/** Undoes the last save of this window, using the journal. */
+/** Takes back what is in front of the person: the edit that was begun last, or without one the last save of this window, using the journal. */
 export function undo(): Promise<void> {
-  return inTurn(() => revert("undoable", "redoable", "undo", "Nothing to undo."));
+  const last = takeBackLast();
+  if (last === undefined) return inTurn(() => revert("undoable", "redoable", "undo", "Nothing to undo."));
+  const path = joinConfigPath(last.edit.scope, last.edit.field);
+  notify("done", `The edit of ${path} was taken back.`, "undo", { text: "Bring back", run: last.bringBack });
+  return Promise.resolve();
 }
 
 /** Redoes what was undone last. */

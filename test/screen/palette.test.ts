@@ -96,7 +96,7 @@ describeScreen("the palette and the keys", () => {
     await row("shop").waitFor();
     await palette.open();
     await poll(palette.titles).toEqual([
-      "Undo the last save",
+      "Undo the last edit or save",
       "Redo the last undo",
       "Search repositories, fields and values",
       "Add a repository",
@@ -150,7 +150,7 @@ describeScreen("the palette and the keys", () => {
     await close("Review edits");
     await palette.choose("Save edits");
     await poll(stored).toBe(50);
-    await palette.choose("Undo the last save");
+    await palette.choose("Undo the last edit or save");
     await poll(stored).toBe(30);
     await palette.choose("Redo the last undo");
     await poll(stored).toBe(50);

@@ -102,4 +102,22 @@ describeScreen("someone who goes on typing", () => {
     await save();
     expect(await stored("app.map")).toEqual({ web: "1", data: "", cache: "" });
   });
+
+  test("takes back the open edit first, then the save, and can bring the edit back", async () => {
+    const { page, timeout, provider, save, edits, messages, stored } = await openShared();
+    await timeout.fill("5");
+    await save();
+    await provider.fill("here");
+    const undo = page.getByRole("banner").getByRole("button", { name: "Undo" });
+    await undo.click();
+    await reads(messages, "The edit of svc.provider was taken back.");
+    expect(await provider.inputValue()).toBe("");
+    expect(await stored("svc.timeout")).toBe(5);
+    await messages.getByRole("button", { name: "Bring back" }).click();
+    expect(await provider.inputValue()).toBe("here");
+    await undo.click();
+    await edits.waitFor({ state: "detached" });
+    await undo.click();
+    await poll(() => stored("svc.timeout")).toBe(undefined);
+  });
 });
