@@ -64,7 +64,10 @@ export async function prepareHome(home: Home): Promise<void> {
   const folders = [repositories, local, journal, log, removed, scopes, temporary];
   for (const folder of folders) await makePrivateFolder(folder);
   // Before the first start it may be somebody's own folder.
-  if (format !== undefined) await emptyFolder(home.temporary, home.repositories);
+  if (format !== undefined) {
+    await emptyFolder(home.temporary, home.repositories, () => true);
+    await emptyFolder(local, local, name => fileOfTemporary(name) !== undefined);
+  }
   if (format === homeFormat) return;
   for (const { from, convert } of conversions) if (format !== undefined && from >= format) await convert(home);
   // Last, so that after a crash the next start converts the home again.
@@ -75,8 +78,8 @@ export async function prepareHome(home: Home): Promise<void> {
  * Removes leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more. Those of files in
  * `repositories` stay until these are read: a person may have edited one.
  */
-async function emptyFolder(folder: string, repositories: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+async function emptyFolder(folder: string, repositories: string, isLeft: (name: string) => boolean): Promise<void> {
+  for (const name of (await readdir(folder)).filter(isLeft)) {
     const of = fileOfTemporary(name);
     if (of !== undefined && (await isThere(join(repositories, of)))) continue;
     await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});

@@ -35,7 +35,7 @@ export interface LinkedWorktree {
 /** Where a repository's environment is read from. */
 interface HookSource {
   readonly home: Pick<Home, "settingsFile" | "trustFile" | "repositories" | "local" | "scopes">;
-  readonly repository: Pick<RepositoryEntry, "id" | "path" | "inTree" | "linked">;
+  readonly repository: Pick<RepositoryEntry, "id" | "path" | "inTree" | "base" | "linked">;
   /** Read before the values: a value that is read before its schema may be a text that the schema then makes a variable. */
   readonly fields: EnvironmentSource["fields"];
   readValues(): Promise<Pick<EnvironmentSource, "config" | "waiting" | "masked">>;
@@ -76,7 +76,7 @@ export async function hookAnswer({ home, repository, fields, readValues, resolve
 /** The files that determine the environment: the repository's files, settings with commands for secrets, and schemas with `x-env`. */
 function filesOf(
   home: HookSource["home"],
-  { id, path, inTree }: HookSource["repository"],
+  { id, path, inTree, base }: HookSource["repository"],
   fields: HookSource["fields"],
 ): string[] {
   const file = inTree && path !== undefined ? join(path, ".repoconf.json") : join(home.repositories, `${id}.json`);
@@ -85,6 +85,7 @@ function filesOf(
   return [
     file,
     join(home.local, `${id}.json`),
+    ...(base === undefined ? [] : [join(home.local, `${base}.json`)]),
     home.settingsFile,
     ...schemas.map(scope => join(home.scopes, `${scope}.schema.json`)),
   ];

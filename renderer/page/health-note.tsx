@@ -11,8 +11,11 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
   if (entry.health.length === 0) return undefined;
   const broken = entry.health.find(({ code }) => code === 1106);
   const restore = async () => {
+    // The base's local values are in a file of the base.
+    const repo = broken?.layer === "base" ? (entry.base ?? entry.id) : entry.id;
+    const layer = broken?.layer === undefined ? {} : { layer: "local" as const };
     try {
-      const { movedTo } = await daemon().run("file/restore", { repo: entry.id });
+      const { movedTo } = await daemon().run("file/restore", { repo, ...layer });
       notify(
         "done",
         movedTo === undefined
@@ -27,8 +30,12 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
     <aside className="health" aria-label="Problems with the file" data-broken={broken !== undefined}>
       {broken !== undefined && (
         <p className="health-lead">
-          {broken.noFolder ? "The folder of the work tree is missing or another one" : "The file is invalid"}; its last
-          valid values are active.
+          {broken.noFolder
+            ? "The folder of the work tree is missing or another one"
+            : broken.layer === undefined
+              ? "The file is invalid"
+              : "The file of local values is invalid"}
+          ; its last valid values are active.
         </p>
       )}
       <ul>

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, openShop, poll, reads, shareScreen, startScreen } from "../helpers/screen.ts";
@@ -139,5 +140,20 @@ describeScreen("a change elsewhere", () => {
     await reads(note, /timeout/);
     await window.view("Fields");
     await window.field("Timeout").locator(".problem").waitFor();
+  });
+
+  test("that breaks the file of local values is told as that, and only that file is restored", async () => {
+    const window = await openOwnShop({ "svc.timeout": 30 });
+    const { screen, page, repo } = window;
+    await screen.t.owner.call("config/set", { repo, "svc.timeout": 60, layer: "local", flush: true });
+    const file = join(screen.t.homeFolder, "local", `${repo}.json`);
+    const shared = await readFile(screen.t.repositoryFile(repo), "utf8");
+    await saveByRename(file, "{ broken");
+    const note = page.getByRole("complementary", { name: "Problems with the file" });
+    await reads(note, "The file of local values is invalid; its last valid values are active.");
+    await note.getByRole("button", { name: "Restore last valid file" }).click();
+    await note.waitFor({ state: "detached" });
+    expect(await readFile(file, "utf8")).toContain(`"timeout": 60`);
+    expect(await readFile(screen.t.repositoryFile(repo), "utf8")).toBe(shared);
   });
 });

@@ -175,7 +175,7 @@ export class RepositoryFiles {
   /** What was found at the last refresh, or written since. */
   get content(): RepositoryContent {
     const { status } = this.home;
-    if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home) };
+    if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home, this.#isLocal) };
     const metadata = this.#metadata;
     if (!this.#isLocal && this.home.value["inTree"] === true && !metadata.inTree) {
       const problem = shapeProblem(this.home, "path", "must be the absolute path of the work tree");
@@ -185,11 +185,13 @@ export class RepositoryFiles {
       return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem, noFolder: true } };
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "missing") return { kind: "good", metadata, config: {} };
-    if (this.values.status.kind !== "good") return { kind: "broken", metadata, problem: fileProblem(this.values) };
+    if (this.values.status.kind !== "good")
+      return { kind: "broken", metadata, problem: fileProblem(this.values, this.#isLocal) };
     const { config = {} } = this.values.value;
     if (isConfig(config)) return { kind: "good", metadata, config };
     const scope = isJsonObject(config) ? Object.keys(config).find(name => !isJsonObject(config[name])) : undefined;
-    const problem = shapeProblem(this.values, scope === undefined ? "config" : `config.${scope}`);
+    const member = scope === undefined ? "config" : `config.${scope}`;
+    const problem = shapeProblem(this.values, member, "must be an object", this.#isLocal);
     return { kind: "broken", metadata, problem };
   }
 

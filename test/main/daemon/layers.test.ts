@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { HistoryEntry } from "../../../shared/protocol.ts";
@@ -127,6 +127,35 @@ test("an edit of the local file by hand, or a file that a person puts there, cha
   await shop.t.restart();
   expect((await shop.list({ stored: true })).result).toEqual({ svc: { timeout: 8, domain: "b.test" } });
   expect((await shop.t.owner.call("repo/list")).result).toMatchObject([{ id: "shop", revision: 4, modified: 2 }]);
+});
+
+test("a local file that is deleted or broken is told by its own name, with the next step, and its last values count", async () => {
+  await using one = await startLayered();
+  const health = async () => {
+    await one.t.owner.call("file/read", { repo: "shop", layer: "local" });
+    return (await one.t.owner.call("repo/list", { repo: "shop" })).result[0]?.health;
+  };
+  for (const [text, told] of [
+    [undefined, "local/shop.json is missing; its last values still count. To give them up, write {} into it"],
+    ["{ broken", "local/shop.json: "],
+    ['{ "config": { "svc": 1 } }', 'local/shop.json: "config.svc" must be an object'],
+  ] as const) {
+    await one.set({ "svc.timeout": 60, layer: "local", flush: true });
+    if (text === undefined) await rm(one.localFile);
+    else await saveByRename(one.localFile, text);
+    expect(await health()).toMatchObject([{ code: 1106, layer: "local", message: expect.stringContaining(told) }]);
+    expect(await one.timeout()).toBe(60);
+    await writeFile(one.localFile, "{}");
+    expect([await health(), await one.timeout()]).toEqual([[], 30]);
+  }
+});
+
+test("what a killed write of a first local value left is deleted at the next start, and no file of a person is", async () => {
+  await using one = await startLayered();
+  const folder = join(one.t.homeFolder, "local");
+  for (const name of ["shop.json.0123456789ab.tmp", "notes.tmp"]) await writeFile(join(folder, name), "{}");
+  await one.t.restart();
+  expect(await readdir(folder)).toEqual(["notes.tmp"]);
 });
 
 test("a value set with --local is never in the work tree, whatever is done with it", async () => {

@@ -168,6 +168,9 @@ describe("a linked worktree of an in-tree repository is one of its own, on its b
     const { result } = await t.owner.call("config/explain", { path: linked, field: "svc.timeout" });
     const base = { layer: "base", of: "main", file: local("main") };
     expect(result).toMatchObject({ value: 5, ...base, layers: [base, { layer: "shared", value: 8 }] });
+    // A shell asks again when the base's local values change.
+    const hook = (await t.owner.call("config/hook", { path: linked, shell: "bash" })).result;
+    expect(hook).toContain(local("main"));
     const before = await readFile(local("main"), "utf8");
     expect(await set({ path: linked, "svc.timeout": 6 })).toMatchObject({
       config: { svc: { timeout: { value: 6, layer: "local" } } },
