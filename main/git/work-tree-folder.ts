@@ -23,7 +23,7 @@ export interface WorkTreeFolderOptions {
   readonly linked?: string | undefined;
 }
 
-const noEvidence: GitEvidence = { isMarked: false };
+const noEvidence: GitEvidence = { isOwn: false, isMarked: false };
 
 /**
  * The folder of an in-tree repository. At the same path, another one may be by now: an empty folder where its disk is not mounted, or a
@@ -92,7 +92,7 @@ export class WorkTreeFolder {
   }
 
   /** Why it is a stranger's folder; undefined if it is ours, or nothing tells. */
-  async #foreign(folder: FolderIdentity, { root, isMarked, linked }: GitEvidence): Promise<string | undefined> {
+  async #foreign(folder: FolderIdentity, { root, isOwn, isMarked, linked }: GitEvidence): Promise<string | undefined> {
     const { id, path, recorded, isChosen, linked: name } = this.#options;
     const isWorktree = name === undefined || linked !== undefined;
     if (isWorktree && (isMarked || (isChosen && this.#known === undefined))) return undefined;
@@ -102,6 +102,8 @@ export class WorkTreeFolder {
       return isLast && !wasMarked && name === linked
         ? undefined
         : `${path} may be another folder than the linked worktree "${name}", because git does not say that it is that one. If it was moved by hand, run in it: git worktree repair`;
+    // Its git folder was moved or removed: another clone's would be its own.
+    if (this.#known !== undefined && isLast && !isOwn) return undefined;
     const isFirst = this.#known === undefined && recorded === undefined;
     if (!wasMarked && (isLast || isFirst || root === undefined)) return undefined;
     return `${path} may be another folder than the one of ${id}, because its git folder does not have the mark of that. Mount the disk, or, if this is the right folder, such as a new clone, run: repoconf repo move ${id} ${path}`;

@@ -69,6 +69,8 @@ async function ownGitFolder(folder: string): Promise<string | undefined> {
 export interface GitEvidence {
   /** The outermost folder of the work tree of git that it is in. */
   readonly root?: string;
+  /** Whether git's folder of this work tree is its own. */
+  readonly isOwn: boolean;
   /** Whether the mark of that file is in the git folder of this work tree, which is its own. */
   readonly isMarked: boolean;
   /** The name of the linked worktree that it is in, if git's folder names that in turn. */
@@ -78,10 +80,11 @@ export interface GitEvidence {
 /** Reads git's files. Throws UnreachableDiskError. */
 export async function gitEvidence(folder: string, pointer: string): Promise<GitEvidence> {
   const tree = await findWorkTree(folder);
-  if (tree === undefined) return { isMarked: false };
+  if (tree === undefined) return { isOwn: false, isMarked: false };
   const real = await realpath(pointer).catch(() => pointer);
-  const isMarked = tree.isOwn && (await readMark(markOf(tree.gitFolder, real))) === real;
-  return { root: tree.folder, isMarked, ...(tree.linked !== undefined && { linked: tree.linked.name }) };
+  const { isOwn, gitFolder } = tree;
+  const isMarked = isOwn && (await readMark(markOf(gitFolder, real))) === real;
+  return { root: tree.folder, isOwn, isMarked, ...(tree.linked !== undefined && { linked: tree.linked.name }) };
 }
 
 const markName = /^repoconf-home\.[0-9a-f]{12}$/;
