@@ -44,7 +44,7 @@ export interface ChangeArguments {
 }
 
 /** The shells that have a hook. */
-export type HookShell = "bash" | "zsh";
+export type HookShell = "bash" | "zsh" | "fish";
 
 /** Which part of a long list. */
 export interface PageArguments {

@@ -67,10 +67,13 @@ fi
 const fish = `# Completion of repoconf for fish: repoconf completion fish > ~/.config/fish/completions/repoconf.fish
 function __repoconf_complete
     set -l words (commandline -opc)
-    set -l current (commandline -ct | string collect)
+    set -l typed (commandline -ct | string collect)
+    # As a word, without its quotes and backslashes.
+    set -l current (string unescape -- "$typed" | string collect)
+    or set current "$typed"
     set -l candidates (command repoconf complete -- $words[2..-1] "$current" 2>/dev/null)
     if test (count $candidates) -eq 0
-        __fish_complete_path "$current"
+        __fish_complete_path "$typed"
     else
         printf '%s\\n' $candidates
     end

@@ -1,5 +1,5 @@
 import type { HookShell } from "../../shared/protocol.ts";
-import { shellQuoted } from "../../shared/shell-quoted.ts";
+import { fishQuoted, shellQuoted } from "../../shared/shell-quoted.ts";
 import { visible } from "../../shared/visible.ts";
 import type { HookAnswer } from "./answer.ts";
 
@@ -16,6 +16,11 @@ const dialects = {
   // bash strips line ends at both ends of what it reads.
   bash: { quoted: shellQuoted, asRead: withoutOuterLineEnds, assigned: posix },
   zsh: { quoted: shellQuoted, asRead: text => text, assigned: posix },
+  fish: {
+    quoted: fishQuoted,
+    asRead: text => text,
+    assigned: (name, text) => `set -g __repoconf_${name} ${text}`,
+  },
 } as const satisfies { readonly [shell in HookShell]: Dialect };
 
 export const hookShells = Object.keys(dialects) as readonly HookShell[];
@@ -36,6 +41,16 @@ export function hookLines(answer: HookAnswer, shell: HookShell): string {
     assigned("made", "1"),
     "",
   ].join("\n");
+}
+
+/** Tells a hook's script that it may send the owner's key into the home's socket itself. */
+export function checkedLine(shell: HookShell): string {
+  return `${dialects[shell].assigned("checked", "1")}\n`;
+}
+
+/** Whether the lines say that only the command can fetch the variables. */
+export function needsCommand(lines: string, shell: HookShell): boolean {
+  return lines.includes(`\n${dialects[shell].assigned("needs_command", "1")}\n`);
 }
 
 function posix(name: string, text: string): string {

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { fishQuoted } from "../../shared/shell-quoted.ts";
 import { makeCommandHome, makeServedHome, withCommand } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
@@ -158,13 +159,26 @@ describe("repoconf completion", () => {
       "repoconf list --repo my",
       "repoconf list --home ./sh",
       "repoconf repo ren",
+      "repoconf list --repo my\\ b",
+      "repoconf list --repo 'my b",
+      `repoconf list --repo "it's \\$x \\"q`,
+      "repoconf list --repo it\\'s",
     ];
-    const scripts = lines.map(line => `complete --do-complete '${line}'`);
-    expect(await linesOf("fish", ["--no-config"], scripts)).toEqual([
+    const odd = `it's $x "q" \\b ünï`;
+    await mkdir(join(home.workFolder, "odd"));
+    await home.succeed(["repo", "add", "odd", "--name", odd]);
+    const scripts = lines.map(line => `complete --do-complete ${fishQuoted(line)}`);
+    const completed = await linesOf("fish", ["--no-config"], scripts);
+    await home.succeed(["repo", "remove", odd, "--yes"]);
+    expect(completed).toEqual([
       ["svc.timeout="],
       ["my blog"],
       ["./shop/"],
       ["rename"],
+      ["my blog"],
+      ["my blog"],
+      [odd],
+      [odd],
     ]);
   });
 

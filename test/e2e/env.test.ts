@@ -19,7 +19,7 @@ async function setVariables(variables: { readonly [name: string]: string }, inHo
 
 const setSecrets = (secrets: unknown, inHome = home) => inHome.put("settings.json", { secrets });
 
-const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B])'`;
+const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B, process.env.HARD_PATH])'`;
 
 describe("repoconf env", () => {
   for (const [format, shell, how] of [
@@ -31,7 +31,8 @@ describe("repoconf env", () => {
     const isThere = isShellThere(shell);
     const title = titleWith(isThere, shell, `what it prints for ${format}, ${shell} reads back as it was`);
     test.skipIf(!isThere)(title, async () => {
-      await setVariables({ HARD: hard, B: "plain" });
+      // fish has a list of names that end in PATH.
+      await setVariables({ HARD: hard, B: "plain", HARD_PATH: `/a b::${hard}:/$c:` });
       const file = join(home.workFolder, "environment");
       await writeFile(file, await home.succeed(["env", "--format", format]));
       const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;

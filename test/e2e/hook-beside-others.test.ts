@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { makeHookHome, makeRepository, quoted, setVariables } from "../helpers/hook-shell.ts";
-import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
+import { makeHookHome, makeRepository, quoted, setVariables, words } from "../helpers/hook-shell.ts";
+import { canPrompt, hookShellNames, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 
 const hookHome = await makeHookHome();
@@ -18,11 +18,20 @@ const miseLike: { readonly [name in ShellName]: string } = {
 PROMPT_COMMAND="_mise_hook\${PROMPT_COMMAND:+;$PROMPT_COMMAND}"`,
   zsh: `_mise_hook() { case $PWD/ in (*/of-mise/*) if [[ -z \${MISE_BEFORE+x} ]]; then typeset -g MISE_BEFORE=\${BOTH-}; export BOTH=mise; fi ;; (*) if [[ -n \${MISE_BEFORE+x} ]]; then export BOTH=$MISE_BEFORE; unset MISE_BEFORE; fi ;; esac; }
 precmd_functions=(_mise_hook $precmd_functions); chpwd_functions=(_mise_hook $chpwd_functions)`,
+  fish: `function _mise_hook --on-event fish_prompt
+if string match -q '*/of-mise/*' "$PWD/"
+if not set -qg MISE_BEFORE; set -g MISE_BEFORE $BOTH; set -gx BOTH mise; end
+else if set -qg MISE_BEFORE; set -gx BOTH $MISE_BEFORE; set -eg MISE_BEFORE; end
+end`,
 };
 
 function testsIn(name: ShellName): void {
+  const { exported, set, unset, say, inner, scrubbed } = words[name];
   const others = {
-    direnv: { hook: `eval "$(direnv hook ${name})"`, isThere: hasDirenv },
+    direnv: {
+      hook: name === "fish" ? "direnv hook fish | source" : `eval "$(direnv hook ${name})"`,
+      isThere: hasDirenv,
+    },
     mise: { hook: miseLike[name], isThere: true },
   };
   for (const [other, { hook, isThere }] of Object.entries(others))
@@ -43,7 +52,7 @@ function testsIn(name: ShellName): void {
           }
           const shell = await makePromptingShell(home, name);
           const allow = other === "direnv" ? "direnv allow of-mise; direnv allow shop; direnv allow shop/of-mise" : ":";
-          const print = `echo "BOTH=\${BOTH-none} OURS=\${OURS-none} ITS=\${ITS-none}"`;
+          const print = say("BOTH", "OURS", "ITS");
           const ways = ["shop", "shop/of-mise/shop2", "of-mise/shop3", "shop/of-mise"];
           const lines = [
             allow,
@@ -51,7 +60,11 @@ function testsIn(name: ShellName): void {
             ...["cd shop", "cd of-mise", "cd shop2", print, "cd ..", "cd ..", "cd ..", print],
             ...["cd shop/of-mise/shop2", "cd ..", "cd ../../of-mise/shop3", print, "cd ..", "cd ..", print],
           ];
-          const environment = `export BOTH=before DIRENV_LOG_FORMAT= XDG_DATA_HOME=${quoted(join(home.workFolder, "data"))}`;
+          const environment = [
+            exported("BOTH", "before"),
+            exported("DIRENV_LOG_FORMAT", ""),
+            exported("XDG_DATA_HOME", join(home.workFolder, "data")),
+          ].join("; ");
           const { output } =
             order === "before"
               ? await shell.type(lines, `${environment}\n${hook}`)
@@ -75,20 +88,24 @@ function testsIn(name: ShellName): void {
       C: "3",
     });
     const { output } = await shell.type([
-      "export B=mine; before=$PATH",
+      exported("B", "mine"),
       `cd ${quoted(folder)}`,
-      'PATH="/venv/bin:$PATH"; export VIRTUAL_ENV=venv; A=changed; unset C; cd src',
-      `echo "$PATH $VIRTUAL_ENV $A $B \${C-none}"`,
+      name === "fish" ? "set PATH /venv/bin $PATH" : 'PATH="/venv/bin:$PATH"',
+      `${exported("VIRTUAL_ENV", "venv")}; ${set("A", "changed")}; ${unset("C")}; cd src`,
+      'echo "$PATH"',
+      say("VIRTUAL_ENV", "A", "B", "C"),
       // A reload leaves alone what was changed, too.
-      "PATH=$before repoconf set svc.envvars.B=4 >/dev/null",
-      `echo "$VIRTUAL_ENV $A $B \${C-none}"`,
+      `'${home.workFolder}/bin/repoconf' set svc.envvars.B=4 >/dev/null`,
+      say("VIRTUAL_ENV", "A", "B", "C"),
       "cd /",
-      `echo "$PATH $VIRTUAL_ENV $A $B \${C-none}"`,
+      `echo "$PATH"; ${say("VIRTUAL_ENV", "A", "B", "C")}`,
     ]);
     expect(output.trim().split("\n")).toEqual([
-      "/venv/bin:/of/shop:/usr/bin:/bin venv changed 2 none",
-      "venv changed 4 none",
-      "/venv/bin:/of/shop:/usr/bin:/bin venv changed mine none",
+      "/venv/bin:/of/shop:/usr/bin:/bin",
+      "VIRTUAL_ENV=venv A=changed B=2 C=none",
+      "VIRTUAL_ENV=venv A=changed B=4 C=none",
+      "/venv/bin:/of/shop:/usr/bin:/bin",
+      "VIRTUAL_ENV=venv A=changed B=mine C=none",
     ]);
   });
 
@@ -96,53 +113,57 @@ function testsIn(name: ShellName): void {
     const { home, folder, shell } = await openShell(name);
     await setVariables(home, await makeRepository(home, "other"), { A: "same", B: "plain" });
     const { output } = await shell.type([
-      "export B=mine",
+      exported("B", "mine"),
       `cd ${quoted(folder)}`,
-      "B=changed; cd ../other",
+      `${set("B", "changed")}; cd ../other`,
       'echo "$A $B"',
       "cd /",
-      `echo "\${A-none} $B"`,
+      `${say("A")}; echo "$B"`,
     ]);
-    expect(output.trim().split("\n")).toEqual(["same plain", "none mine"]);
+    expect(output.trim().split("\n")).toEqual(["same plain", "A=none", "mine"]);
   });
 
   test("works in a shell with no environment, and takes what it has not all of for nothing", async () => {
     const { home, folder, shell } = await openShell(name);
-    const start = name === "bash" ? `bash --noprofile --rcfile '${home.workFolder}/bashrc' -i` : "zsh -d -i";
-    const scrubbed = `env -i PATH="$PATH" ZDOTDIR='${home.workFolder}' TERM=dumb`;
     const { output, errorOutput } = await shell.type(
       [
         `cd ${quoted(folder)}`,
-        `${scrubbed} ${start}`,
+        inner(home, scrubbed(home)),
         'echo "1 $B"; cd /',
-        `echo "2 \${B-none}"`,
+        `echo 2; ${say("B")}`,
         "exit",
         // A variable is missing, then the state, then a part of it.
-        `env -u B ${start}`,
+        inner(home, "env -u B"),
         'echo "3 $B"; cd /',
-        `echo "4 \${B-none}"`,
+        `echo 4; ${say("B")}`,
         "exit",
-        `REPOCONF_HOOK_STATE="\${REPOCONF_HOOK_STATE%?}" ${start}`,
+        name === "fish"
+          ? inner(home, "env REPOCONF_HOOK_STATE=(string sub -e -1 -- $REPOCONF_HOOK_STATE | string collect)")
+          : inner(home, `REPOCONF_HOOK_STATE="\${REPOCONF_HOOK_STATE%?}"`),
         "cd /",
         'echo "5 $B"',
         "exit",
         'echo "6 $B"',
       ],
-      "set -eu",
+      name === "fish" ? "" : "set -eu",
     );
-    expect(output.trim().split("\n")).toEqual(["1 plain", "2 none", "3 plain", "4 none", "5 plain", "6 plain"]);
+    const leaving = (number: number) => [`${number}`, "B=none"];
+    expect(output.trim().split("\n")).toEqual([
+      ...["1 plain", ...leaving(2), "3 plain", ...leaving(4)],
+      ...["5 plain", "6 plain"],
+    ]);
     expect(errorOutput).not.toMatch(/unbound|parameter not set|^repoconf:/m);
   });
 }
 
-for (const name of ["bash", "zsh"] as const) {
-  const isThere = isShellThere(name);
+for (const name of hookShellNames) {
+  const isThere = canPrompt(name);
   const title = titleWith(isThere, name, `the hook for ${name} beside what else changes variables`);
   describe.skipIf(!isThere).concurrent(title, () => testsIn(name));
 }
 
 test.concurrent("an exported PROMPT_COMMAND, and a shell that exports everything, bring nothing into a bash without the hook", async context => {
-  context.skip(!isShellThere("bash"), "bash");
+  context.skip(!canPrompt("bash"), "bash");
   const { folder, shell } = await openShell("bash");
   const { output, errorOutput } = await shell.type(
     [

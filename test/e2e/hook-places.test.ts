@@ -3,17 +3,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { git } from "../helpers/git.ts";
-import {
-  countChildren,
-  hard,
-  loads,
-  makeHookHome,
-  makeRepository,
-  quoted,
-  setVariables,
-  show,
-} from "../helpers/hook-shell.ts";
-import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
+import { hard, loads, makeHookHome, makeRepository, quoted, setVariables, show, words } from "../helpers/hook-shell.ts";
+import { canPrompt, hookShellNames, keys, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 
 const hookHome = await makeHookHome();
@@ -21,9 +12,11 @@ afterAll(() => hookHome[Symbol.asyncDispose]());
 const { makePlace, openShell } = hookHome;
 
 const isPortRun = process.env["REPOCONF_TEST_CHANNEL"] === "port";
-const b = `echo "B=\${B-none}"`;
 
 function testsIn(name: ShellName): void {
+  const { status, say, countChildren: faults } = words[name];
+  const b = say("B");
+
   test("starts nothing within a repository and outside of any, and notices what was added, moved, removed and nested", async () => {
     const { home, folder, shell } = await openShell(name);
     const at = (path: string) => join(home.workFolder, path);
@@ -32,7 +25,6 @@ function testsIn(name: ShellName): void {
     await makeRepository(home, "shop/package");
     await setVariables(home, at("shop/package"), { B: "of the package" });
     await symlink(folder, at("link"));
-    const faults = countChildren[name];
     const { output } = await shell.type([
       `cd ${quoted(folder)}`,
       faults,
@@ -91,7 +83,6 @@ function testsIn(name: ShellName): void {
     await makeRepository(home, "main/packages/web");
     await setVariables(home, join(main, "packages/web"), { B: "web" });
     const shell = await makePromptingShell(home, name);
-    const faults = countChildren[name];
     const { output } = await shell.type([
       `cd ${quoted(join(home.workFolder, "linked"))}`,
       `${b}; ${faults}`,
@@ -111,8 +102,12 @@ function testsIn(name: ShellName): void {
   });
 
   const ways: readonly (readonly [way: string, before: string, asked: RegExp])[] = [
-    ["curl, which gets the key on its standard input", "module_path=()", /^-q /],
-    ["the command", `module_path=(); PATH=\${PATH%%:*}/../tools`, /^hook-load/],
+    ["curl, which gets the key on its standard input", name === "fish" ? "" : "module_path=()", /^-q /],
+    [
+      "the command",
+      name === "fish" ? "set -gx PATH $PATH[1]/../tools" : `module_path=(); PATH=\${PATH%%:*}/../tools`,
+      /^hook-load/,
+    ],
     ...(name === "zsh" ? [["its own sockets", "", /^zsocket /] as const] : []),
   ];
   test.each(ways)("asks by %s", async (_way, before, asked) => {
@@ -136,7 +131,7 @@ function testsIn(name: ShellName): void {
     const { folder, shell } = await openShell(name);
     const { output } = await shell.type([
       // As in a shell whose home was never seen to be private.
-      `__repoconf_checked=; cd ${quoted(folder)}`,
+      `${name === "fish" ? "set -g __repoconf_checked" : "__repoconf_checked="}; cd ${quoted(folder)}`,
       b,
     ]);
     expect(output.trim()).toBe("B=plain");
@@ -149,9 +144,9 @@ function testsIn(name: ShellName): void {
     const shell = await makePromptingShell(home, name);
     const { pid } = await home.endpoint();
     const { output, errorOutput } = await shell.type([
-      `kill -9 ${pid}; while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done; cd ${quoted(folder)}`,
+      `kill -9 ${pid}; sh -c 'while kill -0 ${pid} 2>/dev/null; do sleep 0.05; done'; cd ${quoted(folder)}`,
       `${b}; cd src 2>/dev/null || mkdir src`,
-      "repoconf status --json; echo $?",
+      `repoconf status --json; echo ${status}`,
       "repoconf list >/dev/null",
       b,
     ]);
@@ -171,7 +166,7 @@ function testsIn(name: ShellName): void {
       b,
       `echo open >${quoted(key)}; ${b}`,
       // As if the pause were over.
-      `${b}; __repoconf_retry=\${__repoconf_retry:+1}`,
+      `${b}; ${name === "fish" ? "set -q __repoconf_retry[1]; and set __repoconf_retry 1" : `__repoconf_retry=\${__repoconf_retry:+1}`}`,
       b,
     ]);
     expect(output.trim().split("\n")).toEqual(["B=none", "B=none", "B=none", "B=open"]);
@@ -182,8 +177,34 @@ function testsIn(name: ShellName): void {
   });
 }
 
-for (const name of ["bash", "zsh"] as const) {
-  const isThere = isShellThere(name);
+test.concurrent("the hook for fish: a list comes back as one, not exported, and so does a variable of all sessions", async context => {
+  context.skip(!canPrompt("fish"), "fish");
+  const { folder, shell } = await openShell("fish");
+  const { output } = await shell.type([
+    "set -g A a 'b c'; set -U B everywhere",
+    `cd ${quoted(folder)}`,
+    'echo "$B"',
+    "cd ..",
+    'count $A; echo "$A[2] $B"; set -qgx A; echo $status; set -qg B; echo $status',
+  ]);
+  expect(output.trim().split("\n")).toEqual(["plain", "2", "b c everywhere", "1", "1"]);
+});
+
+test.concurrent("the hook for fish: a key that changes the folder loads its variables before the next command", async context => {
+  context.skip(!canPrompt("fish"), "fish");
+  const { home, folder, shell } = await openShell("fish");
+  const altLeft = keys("\u001b[1;3D");
+  const { output } = await shell.type([
+    `cd ${quoted(folder)}`,
+    `cd ${quoted(home.workFolder)}`,
+    altLeft,
+    'echo "B=$B"; basename "$PWD"',
+  ]);
+  expect(output.trim().split("\n")).toEqual(["B=plain", "shop"]);
+});
+
+for (const name of hookShellNames) {
+  const isThere = canPrompt(name);
   const title = titleWith(isThere, name, `where the hook for ${name} is, and whom it asks`);
   describe.skipIf(!isThere).concurrent(title, () => testsIn(name));
 }

@@ -1,10 +1,10 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
-import { countChildren, hard, loads, makeHookHome, quoted, setVariables, show } from "../helpers/hook-shell.ts";
+import { hard, loads, makeHookHome, quoted, setVariables, show, words } from "../helpers/hook-shell.ts";
 import { hostileEntries, secret } from "../helpers/hostile-entries.ts";
-import { isShellThere, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
+import { canPrompt, hookShellNames, makePromptingShell, type ShellName } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
@@ -12,14 +12,16 @@ const hookHome = await makeHookHome();
 afterAll(() => hookHome[Symbol.asyncDispose]());
 const { makePlace, openShell } = hookHome;
 
-const isThere = { bash: isShellThere("bash"), zsh: isShellThere("zsh") };
+const isThere = { bash: canPrompt("bash"), zsh: canPrompt("zsh"), fish: canPrompt("fish") };
 
 function testsIn(name: ShellName): void {
+  const { exported, set, unset, say, leave, status, inner, countChildren: faults } = words[name];
+
   test("loads values of any text on entering, and gives back on leaving what was there before", async () => {
     const { folder, shell } = await openShell(name, 'it\'s "odd"\nshop');
     const { output, errorOutput } = await shell.type(
       [
-        "export A='mine'$'\\n''too'; B=unexported",
+        `${exported("A", "mine\ntoo")}; ${set("B", "unexported")}`,
         // With set -e, a status that ended nothing does not end the shell at the prompt.
         `cd ${quoted(folder)}; ! true`,
         show("A"),
@@ -30,7 +32,7 @@ function testsIn(name: ShellName): void {
         'echo "B is $B"',
         show("REPOCONF_HOOK_STATE"),
       ],
-      name === "bash" ? "set -eu; PROMPT_COMMAND=(:)" : "set -eu",
+      { bash: "set -eu; PROMPT_COMMAND=(:)", zsh: "set -eu", fish: "" }[name],
     );
     expect(output.trim().split("\n")).toEqual([
       JSON.stringify(hard),
@@ -45,7 +47,6 @@ function testsIn(name: ShellName): void {
 
   test("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
     const { folder, shell } = await openShell(name);
-    const faults = countChildren[name];
     const { output } = await shell.type([
       `cd ${quoted(folder)}`,
       faults,
@@ -56,7 +57,7 @@ function testsIn(name: ShellName): void {
       "repoconf set svc.refresh_hour=7 >/dev/null",
       'echo "B=$B"',
       `repoconf set 'svc.envvars=[{"name":"B","value":"new"}]' >/dev/null`,
-      `echo "B=$B"; echo "A=\${A-none}"`,
+      `echo "B=$B"; ${say("A")}`,
       "repoconf set --local svc.envvars.B=mine >/dev/null",
       'echo "B=$B"',
       "echo end",
@@ -75,18 +76,20 @@ function testsIn(name: ShellName): void {
       "B=mine",
       "end",
     ]);
-    // One for the folder, and one for each set.
-    expect(loads(await shell.calls())).toBe(4);
+    // One for the folder, and one for each set, all without Node where there is a daemon, and curl or zsh's sockets.
+    const calls = await shell.calls();
+    expect(loads(calls)).toBe(4);
+    if (process.env["REPOCONF_TEST_CHANNEL"] !== "port") expect(calls.join("\n")).not.toContain("hook-load");
   });
 
   test("keeps the exit status and existing prompt commands, and is installed only once however often it is sourced", async () => {
-    const { folder, shell } = await openShell(name);
-    const hook = `eval "$(repoconf hook ${name})"`;
-    const before =
-      name === "bash"
-        ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; ${hook}`
-        : `show() { echo "prompt $?"; }; precmd_functions=(show); ${hook}`;
-    const { output } = await shell.type(["(exit 7)", `cd ${quoted(folder)}`, "(exit 8)", 'echo "$? B=$B"'], before);
+    const { home, folder, shell } = await openShell(name);
+    const before = {
+      bash: `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; eval "$(repoconf hook bash)"`,
+      zsh: `show() { echo "prompt $?"; }; precmd_functions=(show); eval "$(repoconf hook zsh)"`,
+      fish: `function show --on-event fish_prompt; echo "prompt $status" >>${quoted(home.workFolder)}/fish.out; end; repoconf hook fish | source`,
+    }[name];
+    const { output } = await shell.type([leave(7), `cd ${quoted(folder)}`, leave(8), `echo "${status} B=$B"`], before);
     expect(output.trim().split("\n")).toEqual([
       "prompt 0",
       "prompt 7",
@@ -100,14 +103,13 @@ function testsIn(name: ShellName): void {
 
   test("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
     const { home, folder, shell } = await openShell(name);
-    const inner = name === "bash" ? `bash --noprofile --rcfile '${home.workFolder}/bashrc' -i` : "zsh -d -i";
     const { output } = await shell.type([
-      "export A=mine",
+      exported("A", "mine"),
       `cd ${quoted(folder)}`,
-      inner,
+      inner(home),
       'echo "B=$B"',
       "cd ..",
-      `echo "A=$A B=\${B-none}"`,
+      say("A", "B"),
       "exit",
       'echo "B=$B"',
     ]);
@@ -148,7 +150,7 @@ function testsIn(name: ShellName): void {
       `cd ${quoted(folder)}`,
       "echo one; cd ..",
       `cd ${quoted(folder)}`,
-      "repoconf list --no-start >/dev/null 2>&1; echo $?",
+      `repoconf list --no-start >/dev/null 2>&1; echo ${status}`,
       "repoconf list >/dev/null",
       'echo "B=$B"',
     ]);
@@ -170,30 +172,34 @@ function testsIn(name: ShellName): void {
     const shell = await makePromptingShell(home, name);
     const { output, errorOutput } = await shell.type([
       `cd ${quoted(folder)}`,
-      `echo "\${LD_PRELOAD-none}"`,
+      say("LD_PRELOAD"),
       ":",
       `repoconf trust --accept ${waiting.hash} >/dev/null`,
-      `echo "\${LD_PRELOAD-none}"; cd ..; unset LD_PRELOAD`,
+      `${say("LD_PRELOAD")}; cd ..; ${unset("LD_PRELOAD")}`,
     ]);
-    expect(output.trim().split("\n")).toEqual(["none", "evil.so"]);
+    expect(output.trim().split("\n")).toEqual(["LD_PRELOAD=none", "LD_PRELOAD=evil.so"]);
     expect(errorOutput.match(/svc\.envvars.*repoconf trust/g)).toHaveLength(1);
   });
 
   test("a variable that the shell uses in its own way, or by which it finds the hook, is left alone and named", async () => {
     const { home, folder, shell } = await openShell(name);
-    const hooks = { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x" };
-    await setVariables(home, folder, { UID: "0", LIST: "text", ...hooks, B: "plain" });
+    const { left, list, listed } = {
+      bash: { left: ["UID", "LIST", "PWD", "PROMPT_COMMAND"], list: "LIST=(a b)", listed: `"\${LIST[*]}"` },
+      zsh: { left: ["UID", "LIST", "PWD", "precmd_functions"], list: "LIST=(a b)", listed: `"\${LIST[*]}"` },
+      // In fish all variables are lists, and one of several items comes back as such.
+      fish: { left: ["PWD", "status", "umask", "argv", "SHLVL"], list: "true", listed: "a b" },
+    }[name];
+    await setVariables(home, folder, { ...Object.fromEntries(left.map(one => [one, "0"])), B: "plain" });
     const { output, errorOutput } = await shell.type([
-      "LIST=(a b)",
+      list,
       `cd ${quoted(folder)}`,
-      `echo "\${LIST[*]} $B \${PWD##*/}"`,
+      `echo ${listed} "$B"; basename "$PWD"; umask | tr -d 0`,
       ":",
       "cd ..",
-      `echo "\${B-none}"`,
+      `${say("B")}; umask | tr -d 0`,
     ]);
-    expect(output.trim().split("\n")).toEqual(["a b plain shop", "none"]);
-    for (const one of ["UID", "LIST", "PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
-      expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
+    expect(output.trim().split("\n")).toEqual(["a b plain", "shop", "22", "B=none", "22"]);
+    for (const one of left) expect(errorOutput).toContain(`${one} is not a plain variable of this shell`);
     expect(loads(await shell.calls())).toBe(1);
   });
 
@@ -204,23 +210,27 @@ function testsIn(name: ShellName): void {
     // Like a terminal, send the signal to the shell and to the process that it waits for.
     const interrupting = `#!/bin/sh\nrm -r '${early}'\nkill -INT "$SHELL_PID" $$\nsleep 1\n`;
     for (const program of ["repoconf", "curl"]) await writeFile(join(early, program), interrupting, { mode: 0o755 });
-    const before = `export SHELL_PID=$$ PATH='${early}':"$PATH"; module_path=()`;
-    const { output } = await shell.type([`cd ${quoted(folder)}`, ":", `echo "B=\${B-none}"`], before);
+    const before =
+      name === "fish"
+        ? `set -gx SHELL_PID $fish_pid; set -gx PATH '${early}' $PATH`
+        : `export SHELL_PID=$$ PATH='${early}':"$PATH"; module_path=()`;
+    const { output } = await shell.type([`cd ${quoted(folder)}`, ":", say("B")], before);
     expect(output.trim()).toBe("B=plain");
   });
 
   test("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
     const { home, folder, shell } = await openShell(name);
     // With a key of its own, the shell leaves the question to the command.
-    const key = `export REPOCONF_API_KEY="$(cat '${home.homeFolder}/owner.key')"`;
-    const alias = `${key}\nPATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
+    const key = exported("REPOCONF_API_KEY", (await readFile(join(home.homeFolder, "owner.key"), "utf8")).trim());
+    const path = name === "fish" ? "set -e PATH[1]" : `PATH=\${PATH#*:}`;
+    const alias = `${key}\n${path}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
     const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"'], alias);
     expect(output.trim()).toBe("B=plain");
     expect(await shell.calls()).toEqual([]);
   });
 }
 
-for (const name of ["bash", "zsh"] as const)
+for (const name of hookShellNames)
   describe
     .skipIf(!isThere[name])
     .concurrent(titleWith(isThere[name], name, `the hook for ${name}`), () => testsIn(name));

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fishQuoted } from "../../shared/shell-quoted.ts";
 import { type CommandHome, makeServedHome } from "./command-home.ts";
 import { makePromptingShell, type ShellName } from "./prompting-shell.ts";
 
@@ -56,9 +57,59 @@ export const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(
 
 export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Prints a number that is another one after the shell has started any process, and waited for it. */
-export const countChildren: { readonly [name in ShellName]: string } = {
-  // The page faults of all children.
-  bash: `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"`,
-  zsh: `IFS= read -r line </proc/$$/stat && words=(\${=line}); echo "faults \${words[11]}"`,
+/** The words of a shell that the tests need. */
+interface Words {
+  /** Sets a variable, which becomes exported. */
+  exported(name: string, text: string): string;
+  /** Sets a variable, which stays exported if it was. */
+  set(name: string, text: string): string;
+  unset(name: string): string;
+  /** Prints `A=text B=none` in one line. */
+  say(...names: string[]): string;
+  /** Ends with this status. */
+  leave(code: number): string;
+  /** The last status. */
+  readonly status: string;
+  /** Starts a shell inside, with this in front, such as `env -i`. */
+  inner(home: CommandHome, before?: string): string;
+  /** What a shell inside needs to find its startup file. */
+  scrubbed(home: CommandHome): string;
+  /** Prints a number that is another one after the shell has started any process, and waited for it: the page faults of all children. */
+  readonly countChildren: string;
+}
+
+const posix = {
+  exported: (name: string, text: string) => `export ${name}=${quoted(text)}`,
+  set: (name: string, text: string) => `${name}=${quoted(text)}`,
+  unset: (name: string) => `unset ${name}`,
+  say: (...names: string[]) => `echo "${names.map(name => `${name}=\${${name}-none}`).join(" ")}"`,
+  leave: (code: number) => `(exit ${code})`,
+  status: "$?",
+  scrubbed: ({ workFolder }: CommandHome) => `env -i PATH="$PATH" ZDOTDIR='${workFolder}' TERM=dumb`,
+};
+
+export const words: { readonly [name in ShellName]: Words } = {
+  bash: {
+    ...posix,
+    inner: ({ workFolder }, before = "") => `${before} bash --noprofile --rcfile '${workFolder}/bashrc' -i`,
+    countChildren: `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"`,
+  },
+  zsh: {
+    ...posix,
+    inner: (_home, before = "") => `${before} zsh -d -i`,
+    countChildren: `IFS= read -r line </proc/$$/stat && words=(\${=line}); echo "faults \${words[11]}"`,
+  },
+  fish: {
+    exported: (name, text) => `set -gx ${name} ${fishQuoted(text)}`,
+    set: (name, text) => `set ${name} ${fishQuoted(text)}`,
+    unset: name => `set -e ${name}`,
+    say: (...names) =>
+      `begin; set -l said; for name in ${names.join(" ")}; set -q $name; and set -a said "$name=$$name"; or set -a said $name=none; end; echo $said; end`,
+    leave: code => `sh -c 'exit ${code}'`,
+    status: "$status",
+    inner: (_home, before = "") => `${before} fish -i`,
+    scrubbed: ({ workFolder }) =>
+      `env -i PATH="$PATH" XDG_CONFIG_HOME='${workFolder}' XDG_DATA_HOME='${workFolder}/data' TERM=dumb`,
+    countChildren: `read -l line </proc/$fish_pid/stat; set -l words (string split ' ' $line); echo faults $words[11]`,
+  },
 };

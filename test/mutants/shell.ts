@@ -52,3 +52,16 @@ export const mutants = [
     },
   }),
 ];
+    "restoring the variables' previous values in fish": {
+      file: "main/cli/environment/hook-fish-variables.ts",
+      find: "$__repoconf_before[2..]",
+      name: "gives back on leaving what was there before",
+    },
+  }),
+  ...killedBy("shell", "test/e2e/hook-beside-others.test.ts", {
+    "running after the hooks of other tools in fish": {
+      file: "main/cli/environment/hook-fish.ts",
+      find: "function __repoconf_install --on-event fish_postexec",
+      replace: "function __repoconf_install",
+      name: "every way in and out ends where it began",
+    },

@@ -12,9 +12,9 @@ import { homeOf, openSession } from "../connect/session.ts";
 import { exitCodes, exitProcess } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { flushOutput, printValue } from "../output/terminal.ts";
-import { checkedLine } from "./checked-line.ts";
 import { readValues } from "./environment.ts";
 import { resolveVariables } from "./secrets.ts";
+import { socketLine } from "./socket-line.ts";
 
 /** Milliseconds that a prompt waits at most, a little more than the timeout for secrets. */
 const promptTimeout = 12_000;
@@ -24,7 +24,7 @@ const nothing: HookAnswer = { variables: {}, stamps: [] };
 /** Prints the lines that a hook's script evaluates. Does not throw: the prompt must appear after any failure. */
 export async function printHookLines(shell: HookShell, start: boolean): Promise<never> {
   const answer = await Promise.race([load(start), delay(promptTimeout, noAnswer)]);
-  printValue(checkedLine() + hookLines(answer, shell));
+  printValue(socketLine(shell) + hookLines(answer, shell));
   await flushOutput();
   exitProcess(exitCodes.done);
 }

@@ -1,14 +1,16 @@
 import { realpathSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { HookShell } from "../../../shared/protocol.ts";
-import { shellQuoted } from "../../../shared/shell-quoted.ts";
+import { fishQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
 import { markName } from "../../hook/marks.ts";
 import { largestFile } from "../../hook/stamps.ts";
-import { checkedLine } from "./checked-line.ts";
 import { bashParts } from "./hook-bash.ts";
+import { fishMachine, fishStart } from "./hook-fish.ts";
+import { fishVariables } from "./hook-fish-variables.ts";
 import { posixMachine } from "./hook-machine.ts";
 import { posixVariables } from "./hook-variables.ts";
 import { zshParts } from "./hook-zsh.ts";
+import { socketLine } from "./socket-line.ts";
 
 export interface HookScriptOptions {
   /** Whether it starts a daemon if none is running. */
@@ -21,6 +23,7 @@ export interface HookScriptOptions {
 
 /** The script that `repoconf hook SHELL` prints. */
 export function hookScript(shell: HookShell, { starts, self, home }: HookScriptOptions): string {
+  const { parts, quoted, titled } = shells[shell];
   const words: { readonly [name: string]: string } = {
     MOST: String(largestFile + 1),
     MARK: markName,
@@ -29,27 +32,47 @@ export function hookScript(shell: HookShell, { starts, self, home }: HookScriptO
     FIRST: shell === "bash" ? "0" : "1",
     START: starts ? "--start " : "",
     START_FLAG: starts ? "1" : "",
-    SELF: self.map(shellQuoted).join(" "),
-    HOME: shellQuoted(withoutLinks(home)),
-    CHECKED: checkedLine() === "" ? "" : "1",
+    SELF: self.map(quoted).join(" "),
+    HOME: quoted(withoutLinks(home)),
+    CHECKED: socketLine(shell) === "" ? "" : "1",
   };
-  const parts = { bash: bashParts, zsh: zshParts };
-  const script = (posixMachine + posixVariables + parts[shell]).replace(
-    /__([A-Z_]+?)__/g,
-    (text, name: string) => words[name] ?? text,
-  );
-  const title = `# Repoconf's hook for ${shell}: eval "$(repoconf hook ${shell})"\n`;
-  if (shell === "zsh") {
-    // zsh parses and runs the script with default options and without the user's aliases.
-    return `${title}emulate zsh -o no_aliases -c ${shellQuoted(script)}\n`;
-  }
-  return `${title}if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+  return titled(parts.replace(/__([A-Z_]+?)__/g, (text, name: string) => words[name] ?? text).trim());
+}
+
+interface ShellScript {
+  readonly parts: string;
+  quoted(text: string): string;
+  /** With what is before and after it. */
+  titled(script: string): string;
+}
+
+const title = (shell: HookShell, line: string) => `# Repoconf's hook for ${shell}: ${line}\n`;
+
+const shells: { readonly [shell in HookShell]: ShellScript } = {
+  bash: {
+    parts: posixMachine + posixVariables + bashParts,
+    quoted: shellQuoted,
+    titled:
+      script => `${title("bash", 'eval "$(repoconf hook bash)"')}if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
   echo "repoconf: the hook needs bash 4.4 or a newer one." >&2
 else
-${script.trim()}
+${script}
 fi
-`;
-}
+`,
+  },
+  zsh: {
+    parts: posixMachine + posixVariables + zshParts,
+    quoted: shellQuoted,
+    // zsh parses and runs the script with default options and without the user's aliases.
+    titled: script =>
+      `${title("zsh", 'eval "$(repoconf hook zsh)"')}emulate zsh -o no_aliases -c ${shellQuoted(`\n${script}\n`)}\n`,
+  },
+  fish: {
+    parts: fishMachine + fishVariables + fishStart,
+    quoted: fishQuoted,
+    titled: script => `${title("fish", "repoconf hook fish | source")}${script}\n`,
+  },
+};
 
 /** The path without links, or as given if there is no such folder yet. */
 function withoutLinks(folder: string): string {

@@ -1,6 +1,6 @@
-import { hookShells } from "../../hook/lines.ts";
+import { hookShells, needsCommand } from "../../hook/lines.ts";
 import { type HookOptions, printHook } from "../commands/hook.ts";
-import { checkedLine } from "../environment/checked-line.ts";
+import { socketLine } from "../environment/socket-line.ts";
 import { printValue } from "../output/terminal.ts";
 import { askDaemon, placeIn } from "./ask-daemon.ts";
 
@@ -17,8 +17,7 @@ export async function hookLoad([shell]: readonly string[]): Promise<boolean> {
   if (known === undefined || place === undefined || !("path" in place)) return false;
   const reply = await askDaemon("config/hook", { ...place, shell: known }, {});
   // Secrets are fetched the long way.
-  if (reply === undefined || reply.errors.length > 0 || reply.result.includes("\n__repoconf_needs_command=1\n"))
-    return false;
-  printValue(checkedLine() + reply.result);
+  if (reply === undefined || reply.errors.length > 0 || needsCommand(reply.result, known)) return false;
+  printValue(socketLine(known) + reply.result);
   return true;
 }

@@ -155,7 +155,7 @@ export const argumentSchemas = {
   },
   "config/hook": {
     type: "object",
-    properties: { path: { type: "string", minLength: 1 }, shell: { enum: ["bash", "zsh"] } },
+    properties: { path: { type: "string", minLength: 1 }, shell: { enum: ["bash", "zsh", "fish"] } },
     required: ["path", "shell"],
   },
   "config/search": {
