@@ -144,6 +144,29 @@ test("what the command changes itself does not start it again, unless asked", as
   expect(await watch.ended).toBe(0);
 });
 
+test("a command that a signal stops has handled nothing, also if it exits with 0", async () => {
+  await using home = await makeShop();
+  const { runs, start, set, hasState, thenRun, state } = await withCommand(home);
+  await thenRun(`process.on("SIGTERM", () => process.exit(0)); await new Promise(go => setTimeout(go, 1e6));`);
+  let before = 0;
+  {
+    using watch = start();
+    await hasState();
+    before = (await state()).revision;
+    await set("svc.timeout=1");
+    await until(() => runs().length === 1, "the first run");
+    watch.process.kill("SIGTERM");
+    expect(await watch.ended).toBe(0);
+  }
+  expect((await state()).revision).toBe(before);
+  await thenRun("");
+  using watch = start();
+  await until(async () => (await state()).revision === before + 1, "the change to be handled");
+  expect(runs().map(({ list }) => list.map(({ revision }) => revision))).toEqual([[before + 1], [before + 1]]);
+  watch.process.kill("SIGTERM");
+  await watch.ended;
+});
+
 test("every change is handled at least once, over kills of the daemon, of the watch and of the command", async () => {
   await using home = await makeCommandHome();
   await mkdir(home.homeFolder, { recursive: true, mode: 0o700 });

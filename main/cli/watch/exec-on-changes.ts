@@ -125,13 +125,14 @@ export async function execOnChanges(options: ExecOptions): Promise<number> {
       const code = (await child?.ended) ?? 0;
       running = undefined;
       if (child?.hasStarted === false) return code;
+      // Whatever code it exits with when it is stopped: it may not have come to the end.
+      if (child !== undefined && stop.signal.aborted) return 0;
       if (code === 0) {
         failures = 0;
         waiting.splice(0, taken.length);
         await save(last);
         continue;
       }
-      if (stop.signal.aborted) return 0;
       const pause = Math.min(firstPause * 2 ** failures, longestPause);
       failures += 1;
       printNote(
