@@ -62,6 +62,7 @@ export const settingsSchema = {
         properties: {
           command: { type: "array", minItems: 1, items: { type: "string", minLength: 1 } },
           input: { type: "string", pattern: "^[^\\r\\n]*\\{\\}[^\\r\\n]*$" },
+          framed: { type: "boolean" },
         },
         required: ["command"],
         additionalProperties: false,

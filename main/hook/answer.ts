@@ -40,7 +40,10 @@ interface HookSource {
   readonly fields: EnvironmentSource["fields"];
   readValues(): Promise<Pick<EnvironmentSource, "config" | "waiting" | "masked">>;
   /** Fetches secrets. If left out, the answer is that the command is needed. */
-  resolve?(variables: Variables): Promise<{ readonly [name: string]: string }>;
+  resolve?(variables: Variables): Promise<{
+    readonly values: { readonly [name: string]: string };
+    readonly failures: readonly Error[];
+  }>;
 }
 
 /** Names that the scripts use. */
@@ -66,9 +69,11 @@ export async function hookAnswer({ home, repository, fields, readValues, resolve
     return { repo, variables: {}, stamps: [], needsCommand: true };
   try {
     const texts = Array.from(variables, ([name, { text }]) => [name, text] as const);
-    return { repo, variables: (await resolve?.(variables)) ?? Object.fromEntries(texts), stamps };
-  } catch (error) {
+    const { values, failures } = (await resolve?.(variables)) ?? { values: Object.fromEntries(texts), failures: [] };
+    if (failures.length === 0) return { repo, variables: values, stamps };
     // A password manager may be locked, and is unlocked without a change of any file.
+    return { repo, variables: values, stamps, note: failures.map(describeCause).join(" "), isTemporary: true };
+  } catch (error) {
     return { repo, variables: {}, stamps, note: describeCause(error), isTemporary: true };
   }
 }

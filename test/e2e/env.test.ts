@@ -37,7 +37,7 @@ describe("repoconf env", () => {
       await writeFile(file, await home.succeed(["env", "--format", format]));
       const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;
       const { output } = await runProcess(shell, ["-c", code]);
-      expect(JSON.parse(output)).toEqual([hard, "plain"]);
+      expect(JSON.parse(output)).toEqual([hard, "plain", `/a b::${hard}:/$c:`]);
     });
   }
 
@@ -97,6 +97,42 @@ describe("references to secrets", () => {
     expect(A).toMatch(/^\d+<a>$/);
     expect(B).toBe(A.replace("<a>", "<b/c>"));
     expect(C).toBe(A);
+  });
+
+  /** Writes each line that it reads, and for those with "key" two; fails if one has "bad". Copies what is no line for it. */
+  const filling = `const lines = require("fs").readFileSync(0, "utf8").split("\\n").slice(0, -1); if (lines.some(line => line.includes("bad"))) process.exit(7); for (const line of lines) console.log(line.includes("key") ? "BEGIN\\n" + line : line);`;
+  test.each([true, false])("with input, secrets of several lines arrive as they are; framed: %s", async framed => {
+    await setVariables({ A: "cmd://fill/a", KEY: "cmd://fill/key", B: "cmd://fill/b", OTHER: "cmd://fill/key2" });
+    await setSecrets({ fill: { command: [process.execPath, "-e", filling], input: "<{}>", framed } });
+    const read = JSON.parse(await home.succeed(["env", "--format", "json"]));
+    expect(read).toEqual({ A: "<a>", KEY: "BEGIN\n<key>", B: "<b>", OTHER: "BEGIN\n<key2>" });
+  });
+
+  test("with input, the one that fails is named alone; the hook loads the others", async () => {
+    await setVariables({ A: "cmd://fill/a", BAD: "cmd://fill/bad", KEY: "cmd://fill/key" });
+    for (const framed of [true, false]) {
+      await setSecrets({ fill: { command: [process.execPath, "-e", filling], input: "<{}>", framed } });
+      for (const args of [["env"], ["run", "true"]]) {
+        const { code, output, errorOutput } = await home.run(args);
+        expect([code, output, errorOutput]).toEqual([
+          1,
+          "",
+          expect.stringMatching(/^repoconf: .*fill\/bad \(for BAD\).*exited with 7/),
+        ]);
+        expect(errorOutput).not.toMatch(/for A|for KEY/);
+      }
+      const lines = await home.succeed(["hook-load", "bash"]);
+      expect(lines).toContain("__repoconf_set 'A' '<a>'\n");
+      expect(lines).toContain("__repoconf_set 'KEY' 'BEGIN\n<key>'\n");
+      expect(lines).toMatch(/__repoconf_note '.*fill\/bad/);
+      expect(lines).not.toContain("__repoconf_set 'BAD'");
+    }
+  });
+
+  test("a program that copies no lines is not taken at its word that it does", async () => {
+    await setVariables({ A: "cmd://fill/a", B: "cmd://fill/b" });
+    await setSecrets({ fill: { command: ["sed", "s/^.*-//"], input: "<{}>", framed: true } });
+    await home.refuse(1, ["env"], /did not copy the lines between the answers/);
   });
 
   const loud = `console.log("hush"); console.error("hush")`;

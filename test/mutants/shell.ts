@@ -54,6 +54,12 @@ export const mutants = [
 ];
     "restoring the variables' previous values in fish": {
       file: "main/cli/environment/hook-fish-variables.ts",
+    "the comparison of the lines between secrets": {
+      file: "main/cli/environment/secrets.ts",
+      find: "if (!isWhole || marks.length !== references.length + 1)",
+      replace: "if (false)",
+      name: "is not taken at its word",
+    },
       find: "$__repoconf_before[2..]",
       name: "gives back on leaving what was there before",
     },

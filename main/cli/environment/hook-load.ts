@@ -13,7 +13,7 @@ import { exitCodes, exitProcess } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { flushOutput, printValue } from "../output/terminal.ts";
 import { readValues } from "./environment.ts";
-import { resolveVariables } from "./secrets.ts";
+import { resolveWhatCan } from "./secrets.ts";
 import { socketLine } from "./socket-line.ts";
 
 /** Milliseconds that a prompt waits at most, a little more than the timeout for secrets. */
@@ -59,6 +59,6 @@ async function loadRepository(client: RepoconfClient, home: Home, repository: Re
   return hookAnswer({
     ...{ home, repository, fields: await listFields(client) },
     readValues: () => readValues(client, repository),
-    resolve: variables => resolveVariables(variables, home),
+    resolve: variables => resolveWhatCan(variables, home),
   });
 }

@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import pLimit from "p-limit";
 import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
 import type { Variables } from "../../../shared/variables.ts";
 import { describeCause } from "../../files/describe-cause.ts";
-import { plainText } from "../../files/utf8-text.ts";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { runSecretCommand, secretTimeout } from "./secret-command.ts";
 
 /*
  * `cmd://NAME/ARGUMENT` refers to a secret that is stored elsewhere. The command for NAME is in the home's settings.json, never in a
@@ -18,6 +18,8 @@ interface SecretCommand {
   readonly command: readonly string[];
   /** If set, the program is started once for all references: it reads this line for each one, and prints one line for each. */
   readonly input?: string;
+  /** Whether it copies other lines: between the answers are some, by which answers of several lines are told apart. */
+  readonly framed?: boolean;
 }
 
 interface Reference {
@@ -29,61 +31,73 @@ interface Reference {
   readonly variable: string;
 }
 
-/** Milliseconds for all secrets together. */
-const timeout = 10_000;
-/** Characters of one program's output. */
-const maximumOutput = 1_048_576;
 const concurrency = 8;
 
-/** Replaces references in the environment by their secrets. Throws CommandError, which never contains a secret. */
-export async function resolveVariables(variables: Variables, home: Home): Promise<{ [name: string]: string }> {
-  const references = new Map<string, Reference>();
-  for (const [variable, { text }] of variables)
-    if (isSecretReference(text) && !references.has(text)) references.set(text, readReference(text, variable));
-  const secrets =
-    references.size === 0 ? new Map<string, string>() : await fetchSecrets([...references.values()], home);
-  return Object.fromEntries(Array.from(variables, ([name, { text }]) => [name, secrets.get(text) ?? text]));
+interface ResolvedVariables {
+  /** Without those whose secrets could not be fetched. */
+  readonly values: { readonly [name: string]: string };
+  readonly failures: readonly CommandError[];
 }
 
-function readReference(text: string, variable: string): Reference {
+/** Replaces references in the environment by their secrets. Throws CommandError, which never contains a secret, if one cannot be fetched. */
+export async function resolveVariables(variables: Variables, home: Home): Promise<{ readonly [name: string]: string }> {
+  const { values, failures } = await resolveWhatCan(variables, home);
+  const [first] = failures;
+  if (first === undefined) return values;
+  throw failures.length === 1
+    ? first
+    : new CommandError(failures.map(({ message }) => message).join("\n"), first.exitCode);
+}
+
+/** Replaces references by their secrets, where these can be fetched. Throws CommandError if the settings cannot be read. */
+export async function resolveWhatCan(variables: Variables, home: Home): Promise<ResolvedVariables> {
+  const references: Reference[] = [];
+  const outcomes = new Map<string, string | CommandError>();
+  for (const [variable, { text }] of variables) {
+    if (!isSecretReference(text) || outcomes.has(text) || references.some(one => one.text === text)) continue;
+    const reference = readReference(text, variable);
+    if (reference instanceof CommandError) outcomes.set(text, reference);
+    else references.push(reference);
+  }
+  if (references.length > 0)
+    for (const [text, outcome] of await fetchSecrets(references, home)) outcomes.set(text, outcome);
+  const values = Array.from(variables, ([name, { text }]) => [name, outcomes.get(text) ?? text] as const);
+  return {
+    values: Object.fromEntries(values.filter((one): one is [string, string] => typeof one[1] === "string")),
+    // One that fails for several references says so once.
+    failures: [...new Set([...outcomes.values()].filter(one => typeof one !== "string"))],
+  };
+}
+
+function readReference(text: string, variable: string): Reference | CommandError {
   // A line break in the argument would add a line to the program's input.
   const [, name, argument] = /^cmd:\/\/([A-Za-z0-9][A-Za-z0-9_-]*)(?:\/(\P{Cc}+))?$/u.exec(text) ?? [];
   if (name === undefined)
-    throw referenceError(
-      text,
-      variable,
-      "is not a secret reference; write cmd://NAME or cmd://NAME/ARGUMENT",
-      exitCodes.refused,
-    );
+    return referenceError(text, variable, "is not a secret reference; write cmd://NAME or cmd://NAME/ARGUMENT");
   return { text, name, argument, variable };
 }
 
-/** Returns the secrets by the text of their references. */
-async function fetchSecrets(references: readonly Reference[], home: Home): Promise<ReadonlyMap<string, string>> {
+/** By the text of its reference, a secret, or why there is none. */
+type Outcome = readonly [reference: string, secret: string | CommandError];
+
+async function fetchSecrets(references: readonly Reference[], home: Home): Promise<readonly Outcome[]> {
   const commands = await readCommands(home);
-  const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeout)]);
+  const context = { home, signal: AbortSignal.timeout(secretTimeout) };
   const limit = pLimit(concurrency);
   const answers = [...Map.groupBy(references, ({ name }) => name)].flatMap(([name, named]) => {
-    const [first] = named;
     const template = commands[name];
-    if (template === undefined && first !== undefined)
-      throw referenceError(
-        first.text,
-        first.variable,
-        `needs "${name}" under "secrets" in ${home.settingsFile}, which has no such entry`,
-        exitCodes.refused,
-      );
-    if (template === undefined) return [];
-    if (template.input !== undefined) return [limit(() => askOnce(template, named, home, signal))];
-    return named.map(reference => limit(() => askEach(template, reference, home, signal)));
+    if (template?.input !== undefined) return [limit(() => askOnce(template, named, context))];
+    if (template !== undefined) return named.map(reference => limit(() => askEach(template, reference, context)));
+    const missing = `needs "${name}" under "secrets" in ${home.settingsFile}, which has no such entry`;
+    const outcomes = named.map(({ text, variable }): Outcome => [text, referenceError(text, variable, missing)]);
+    return [Promise.resolve(outcomes)];
   });
-  try {
-    return new Map((await Promise.all(answers)).flat());
-  } finally {
-    // If one fails, do not wait for the others.
-    stop.abort();
-  }
+  return (await Promise.all(answers)).flat();
+}
+
+interface Context {
+  readonly home: Home;
+  readonly signal: AbortSignal;
 }
 
 async function readCommands(home: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
@@ -96,99 +110,98 @@ async function readCommands(home: Home): Promise<{ readonly [name: string]: Secr
   return Object.assign(Object.create(null), secrets);
 }
 
-type Answer = readonly (readonly [reference: string, secret: string])[];
-
 /** Starts one process for one reference. */
-async function askEach(
-  template: SecretCommand,
-  reference: Reference,
-  home: Home,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function askEach(template: SecretCommand, reference: Reference, context: Context): Promise<Outcome[]> {
   const { text, variable, argument = "" } = reference;
   const takesArgument = template.command.some(part => part.includes("{}"));
   if (takesArgument !== (reference.argument !== undefined)) {
     const what = takesArgument
       ? "needs an ARGUMENT, because the command contains {}"
       : "must not have an ARGUMENT, because the command does not contain {}";
-    throw referenceError(text, variable, what, exitCodes.refused);
+    return [[text, referenceError(text, variable, what)]];
   }
   if (argument.startsWith("-") && template.command.some(part => part.startsWith("{}")))
-    throw referenceError(text, variable, "has an ARGUMENT that the program would read as an option", exitCodes.refused);
+    return [[text, referenceError(text, variable, "has an ARGUMENT that the program would read as an option")]];
   const command = template.command.map(part => part.replaceAll("{}", () => argument));
-  return [[text, withoutLineEnd(await ask(command, undefined, [reference], home, signal))]];
+  const output = await ask(command, undefined, [reference], context).catch(asFailure);
+  return [[text, typeof output === "string" ? withoutLineEnd(output) : output]];
 }
 
-/** Starts one process for all references of a name, with one line of input and output for each. */
-async function askOnce(
-  { command, input = "" }: SecretCommand,
+/** Starts one process for all references of a name. */
+async function askOnce(template: SecretCommand, named: readonly Reference[], context: Context): Promise<Outcome[]> {
+  const references = named.filter(({ argument }) => argument !== undefined);
+  const without = named.filter(({ argument }) => argument === undefined);
+  const outcomes = without.map(
+    ({ text, variable }): Outcome => [text, referenceError(text, variable, "needs an ARGUMENT")],
+  );
+  if (references.length === 0) return outcomes;
+  const answers = await askTogether(template, references, context).catch(asFailure);
+  if (!(answers instanceof CommandError))
+    return [...outcomes, ...references.map(({ text }, index): Outcome => [text, answers[index] ?? ""])];
+  return [...outcomes, ...(await askAlone(template, references, answers, context))];
+}
+
+/** One after another, to learn which of them fails, or has several lines. If the first two fail too, all do: a password manager is locked. */
+async function askAlone(
+  template: SecretCommand,
   references: readonly Reference[],
-  home: Home,
-  signal: AbortSignal,
-): Promise<Answer> {
-  for (const { text, variable, argument } of references)
-    if (argument === undefined) throw referenceError(text, variable, "needs an ARGUMENT", exitCodes.refused);
-  const lines = references.map(({ argument = "" }) => `${input.replaceAll("{}", () => argument)}\n`).join("");
-  const output = await ask(command, lines, references, home, signal);
+  failure: CommandError,
+  context: Context,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const isFailing = () => outcomes.length === 2 && outcomes.every(([, one]) => one instanceof CommandError);
+  for (const reference of references) {
+    if (references.length === 1 || context.signal.aborted || isFailing())
+      return references.map(({ text }) => [text, failure]);
+    const answers = await askTogether(template, [reference], context).catch(asFailure);
+    outcomes.push([reference.text, answers instanceof CommandError ? answers : (answers[0] ?? "")]);
+  }
+  return outcomes;
+}
+
+/** The answers, in order. What one process prints for a single reference is all of it its answer. */
+async function askTogether(
+  { command, input = "", framed = false }: SecretCommand,
+  references: readonly Reference[],
+  context: Context,
+): Promise<readonly string[]> {
+  const mark = randomUUID();
+  const lines = references.map(({ argument = "" }, index) => {
+    const line = `${input.replaceAll("{}", () => argument)}\n`;
+    return framed ? `${mark}-${index}\n${line}` : line;
+  });
+  const output = await ask(command, lines.join("") + (framed ? `${mark}-end\n` : ""), references, context);
+  const unlike = (what: string) => commandFailure(references, what, command);
+  if (framed) {
+    const [before, ...parts] = output.split(new RegExp(`${mark}-(?:\\d+|end)\r?\n?`));
+    const marks = output.match(new RegExp(`${mark}-(?:\\d+|end)`, "g")) ?? [];
+    const isWhole =
+      before === "" && marks.every((one, index) => one === `${mark}-${index === references.length ? "end" : index}`);
+    if (!isWhole || marks.length !== references.length + 1)
+      throw unlike('did not copy the lines between the answers, as "framed" says that it does');
+    return parts.slice(0, -1).map(withoutLineEnd);
+  }
+  if (output !== "" && references.length === 1) return [withoutLineEnd(output)];
   const answers = output === "" ? [] : withoutLineEnd(output).split(/\r?\n/);
   if (answers.length !== references.length)
-    throw commandFailure(references, `answered with ${answers.length} lines instead of ${references.length}`, command);
-  return references.map(({ text }, index) => [text, answers[index] ?? ""]);
+    throw unlike(`answered with ${answers.length} lines instead of ${references.length}`);
+  return answers;
 }
 
-/** Runs the program and returns its output. Standard error is discarded, because it could contain the secret. */
 async function ask(
   command: readonly string[],
   input: string | undefined,
   references: readonly Reference[],
-  home: Home,
-  signal: AbortSignal,
+  { home, signal }: Context,
 ): Promise<string> {
-  const [program = "", ...args] = command;
-  const child = spawn(program, args, {
-    // Not in the work tree, whose files could change what the program does.
-    cwd: home.folder,
-    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
-    windowsHide: true,
-  });
-  // A program that does not read its input may exit before it is written.
-  child.stdin?.on("error", () => {});
-  child.stdin?.end(input);
-  const output = await outputOf(child, signal).catch((cause: Error) => {
-    child.kill("SIGKILL");
+  return runSecretCommand(command, input, home.folder, signal).catch((cause: Error) => {
     throw commandFailure(references, cause.message, command);
   });
-  try {
-    return plainText(output);
-  } catch {
-    throw commandFailure(
-      references,
-      "printed text that a variable cannot contain: it is not UTF-8, or has a NUL",
-      command,
-    );
-  }
 }
 
-/** Resolves with the output. Rejects with the end of a sentence whose subject is the program. */
-function outputOf(child: ChildProcess, signal: AbortSignal): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const output: Buffer[] = [];
-    let bytes = 0;
-    const timeOut = () => reject(new Error(`took more than ${timeout / 1_000} seconds`));
-    if (signal.aborted) timeOut();
-    signal.addEventListener("abort", timeOut, { once: true });
-    child.stdout?.on("data", (part: Buffer) => {
-      output.push(part);
-      bytes += part.length;
-      if (bytes > maximumOutput) reject(new Error("printed more than a megabyte"));
-    });
-    child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
-    child.once("exit", (code, ended) => {
-      if (code !== 0) reject(new Error(code === null ? `was killed by ${ended}` : `exited with ${code}`));
-    });
-    // Children of the program may keep its output open; a failure does not wait for them.
-    child.once("close", () => resolve(Buffer.concat(output)));
-  });
+function asFailure(error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
+  throw error;
 }
 
 function commandFailure(references: readonly Reference[], what: string, command: readonly string[]): CommandError {
@@ -198,8 +211,8 @@ function commandFailure(references: readonly Reference[], what: string, command:
   return new CommandError(message);
 }
 
-function referenceError(text: string, variable: string, what: string, code: 1 | 3): CommandError {
-  return new CommandError(`${text} (for ${variable}) ${what}.`, code);
+function referenceError(text: string, variable: string, what: string): CommandError {
+  return new CommandError(`${text} (for ${variable}) ${what}.`, exitCodes.refused);
 }
 
 function withoutLineEnd(text: string): string {
