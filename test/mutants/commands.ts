@@ -96,11 +96,6 @@ export const mutants = [
       replace: "      await save(last);\n      if (code === 0) {",
       name: "only then the state goes on",
     },
-    "that a command which is stopped has handled nothing": {
-      file: "main/cli/watch/exec-on-changes.ts",
-      find: "if (child !== undefined && stop.signal.aborted) return 0;",
-      name: "a command that a signal stops has handled nothing",
-    },
   }),
   ...killedBy("env files", "test/main/cli/import-formats.test.ts", {
     "the refusal of a line that is not understood (it is skipped)": {

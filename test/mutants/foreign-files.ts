@@ -37,7 +37,7 @@ export const mutants = [
   }),
   ...killedBy("S18", "test/e2e/hook.test.ts", {
     "the bash hook's refusal of links": {
-      file: "main/cli/environment/hook-bash.ts",
+      file: "main/cli/hook/hook-bash.ts",
       find: "  if [[ ! -L $1 && -f $1 && -r $1 ]]; then",
       replace: "  if [[ -f $1 && -r $1 ]]; then",
       name: "whatever is put in place of the file",

@@ -45,29 +45,10 @@ export const mutants = [
   }),
   ...killedBy("shell", "test/e2e/hook.test.ts", {
     "restoring the variables' previous values": {
-      file: "main/cli/environment/hook-variables.ts",
+      file: "main/cli/hook/hook-variables.ts",
       find: "__repoconf_befores[$1]=$__repoconf_text",
       replace: "__repoconf_befores[$1]=",
       name: "gives back on leaving what was there before",
     },
   }),
 ];
-    "restoring the variables' previous values in fish": {
-      file: "main/cli/environment/hook-fish-variables.ts",
-    "the comparison of the lines between secrets": {
-      file: "main/cli/environment/secrets.ts",
-      find: "if (!isWhole || marks.length !== references.length + 1)",
-      replace: "if (false)",
-      name: "is not taken at its word",
-    },
-      find: "$__repoconf_before[2..]",
-      name: "gives back on leaving what was there before",
-    },
-  }),
-  ...killedBy("shell", "test/e2e/hook-beside-others.test.ts", {
-    "running after the hooks of other tools in fish": {
-      file: "main/cli/environment/hook-fish.ts",
-      find: "function __repoconf_install --on-event fish_postexec",
-      replace: "function __repoconf_install",
-      name: "every way in and out ends where it began",
-    },

@@ -3,7 +3,7 @@ import type { HookShell } from "../../../shared/protocol.ts";
 import { homeFolder } from "../../home/home.ts";
 import { hookShells } from "../../hook/lines.ts";
 import { addOptions } from "../command-options.ts";
-import { hookScript } from "../environment/hook-scripts.ts";
+import { hookScript } from "../hook/hook-scripts.ts";
 import { hookRows } from "../options.ts";
 import { print } from "../output/terminal.ts";
 

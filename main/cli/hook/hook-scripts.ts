@@ -4,13 +4,13 @@ import type { HookShell } from "../../../shared/protocol.ts";
 import { fishQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
 import { markName } from "../../hook/marks.ts";
 import { largestFile } from "../../hook/stamps.ts";
+import { socketLine } from "../environment/socket-line.ts";
 import { bashParts } from "./hook-bash.ts";
 import { fishMachine, fishStart } from "./hook-fish.ts";
 import { fishVariables } from "./hook-fish-variables.ts";
 import { posixMachine } from "./hook-machine.ts";
 import { posixVariables } from "./hook-variables.ts";
 import { zshParts } from "./hook-zsh.ts";
-import { socketLine } from "./socket-line.ts";
 
 export interface HookScriptOptions {
   /** Whether it starts a daemon if none is running. */
