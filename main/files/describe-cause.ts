@@ -26,8 +26,23 @@ export function describeCause(error: unknown): string {
   const code = systemErrorCode(error);
   if ("syscall" in error && error.syscall === "uv_cwd")
     return `the current folder no longer exists (${code}); go to another one: cd ~`;
+  if (code === "ENOENT" && "path" in error && isOtherEncoding(String(error.path))) return `${otherEncoding} (${code})`;
   const meaning = code === undefined ? undefined : meanings[code];
   if (meaning !== undefined) return `${meaning} (${code})`;
   if (error instanceof RangeError) return "it is too large, or nested too deeply";
   return error.message;
+}
+
+/** Why a folder that is to be used is not there, as a sentence. */
+export function missingFolder(path: string): string {
+  return isOtherEncoding(path)
+    ? `The folder ${path} cannot be used: ${otherEncoding}.`
+    : `The folder ${path} does not exist.`;
+}
+
+const otherEncoding = "its name, or that of a folder above it, is not UTF-8 text; rename that, for example with convmv";
+
+/** Node reads bytes of a name that are not UTF-8 as U+FFFD, and then does not find the file. */
+function isOtherEncoding(path: string): boolean {
+  return path.includes("\uFFFD");
 }

@@ -76,6 +76,9 @@ describe("what the system refuses is told in one line with its code and what to 
       a folder as the values of a clone | 1 | mkdir -p e/.repoconf.json; cd e; rc schema --write 2>&3 | /.repoconf.json: it is a folder
       large values of a clone | 1 | mkdir f; cd f; truncate -s 5M .repoconf.json; rc schema --write 2>&3 | at most 4194304 are read
       an argument in Latin-1 | 2 | rc set svc.domain=$'\xe9' 2>&3 | is not UTF-8
+      a folder in Latin-1 to add | 1 | cd ..; mkdir -p $'caf\xe9'/below; cd $'caf\xe9'; rc repo add . 2>&3 | The folder \S+ cannot be used: its name, .*not UTF-8.*rename
+      a current folder in Latin-1 to add | 1 | cd ..; mkdir -p $'caf\xe9'/below; cd $'caf\xe9'; rc repo add 2>&3 | The folder \S+ cannot be used: its name, .*not UTF-8.*rename
+      a current folder in Latin-1 | 1 | cd ..; mkdir -p $'caf\xe9'/below; cd $'caf\xe9'/below; rc get svc.timeout 2>&3 | /below: its name, or that of a folder above it, is not UTF-8.*rename
       more than a message can have | 3 | head -c 1500000 <(yes $'\x01') >x; rc set svc.domain=@x 2>&3 | Too many bytes in a message: 6\d+, and
       half of a character to print | 1 | rc set 'svc.domain:="\ud800"' >/dev/null; rc get svc.domain 2>&3 | svc.domain contains half of a character
       half of a character in a variable | 3 | rc set 'svc.envvars:=[{"name":"A","value":"\udc00"}]' >/dev/null; rc run true 2>&3 | The variable A of svc.envvars contains half of a character.*Set it again

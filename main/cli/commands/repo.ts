@@ -7,6 +7,7 @@ import type { OperationResults, RepositoryEntry } from "../../../shared/protocol
 import { shellQuoted } from "../../../shared/shell-quoted.ts";
 import { visible } from "../../../shared/visible.ts";
 import { findInTreeFile } from "../../check/work-tree-file.ts";
+import { missingFolder } from "../../files/describe-cause.ts";
 import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
@@ -124,6 +125,8 @@ async function workTreeToAdd(): Promise<string> {
 async function currentWorkTree(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
+  // It may be one that cannot be read.
+  await existingFolder(process.cwd());
   throw new CommandError(`This folder is not in a git work tree. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
@@ -138,7 +141,7 @@ async function existingFolder(named: string): Promise<string> {
   const why = !(found instanceof Error)
     ? `${path} is a file, not a folder.`
     : found.code === "ENOENT"
-      ? `The folder ${path} does not exist.`
+      ? missingFolder(path)
       : `${path} cannot be read: ${found.message}.`;
   throw new CommandError(why);
 }

@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { missingFolder } from "../../files/describe-cause.ts";
 import { foreignDisks, UnreachableDiskError } from "../../files/foreign-disks.ts";
 import { findWorkTreesBelow } from "../../git/git.ts";
 import { hasInTreeFile } from "../../git/work-tree.ts";
@@ -175,6 +176,6 @@ async function existingFolder(path: string, repo?: string): Promise<string> {
   if (found instanceof UnreachableDiskError)
     throw new RepoconfError(1101, `The folder ${folder} cannot be used: ${found.message}.`, { ...(repo && { repo }) });
   if (found?.isDirectory() === true) return folder;
-  const message = found === undefined ? `The folder ${folder} does not exist.` : `${folder} is not a folder.`;
+  const message = found === undefined ? missingFolder(folder) : `${folder} is not a folder.`;
   throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
 }
