@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
 import { bundle } from "./bundled.ts";
 import { connectClient, type TestClient } from "./daemon.ts";
-import type { Death, DyingDaemonMessage } from "./dying-daemon.ts";
+import type { ClockStep, Death, DyingDaemonMessage } from "./dying-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Where the program of a test file's daemons is: a bundle of dying-daemon.ts. */
@@ -60,6 +60,20 @@ export class DaemonProcess implements AsyncDisposable {
     const armed = nextMessage(this.#child);
     this.#child.send(death);
     await armed;
+  }
+
+  /** Sets its clock ahead of the system's, or behind it. */
+  setClock(ahead: number): void {
+    if (!this.isDead) this.#child.send({ ahead } satisfies ClockStep);
+  }
+
+  /** Suspends the process, as if its machine stood still, until `resume`. */
+  pause(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT");
   }
 
   /** kill -9, unless it is dead already. */

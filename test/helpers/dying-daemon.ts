@@ -5,6 +5,7 @@
 import { flushCompileCache } from "node:module";
 import { pino } from "pino";
 import { createDaemon } from "../../main/daemon/daemon.ts";
+import { systemClock } from "../../main/time/clock.ts";
 import { CallOrder, last } from "./call-order.ts";
 import { watchFileSystem } from "./file-system.ts";
 
@@ -17,12 +18,23 @@ export interface Death {
   readonly last?: "journal" | "tmp";
 }
 
+/** The other message to the process: from now on its clock, as for timestamps, differs from the system's by so many milliseconds. */
+export interface ClockStep {
+  readonly ahead: number;
+}
+
 /** The messages from the process. */
 export type DyingDaemonMessage = { readonly kind: "ready"; readonly url: string } | { readonly kind: "armed" };
 
 const fileSystem = watchFileSystem();
 const die = () => process.kill(process.pid, "SIGKILL");
-process.on("message", ({ call, when, last: folder }: Death) => {
+let ahead = 0;
+process.on("message", (message: Death | ClockStep) => {
+  if ("ahead" in message) {
+    ahead = message.ahead;
+    return;
+  }
+  const { call, when, last: folder } = message;
   const begin = fileSystem.calls.length;
   const order = folder && new CallOrder(last(folder));
   fileSystem.before = made => {
@@ -40,7 +52,8 @@ process.on("disconnect", () => process.exit());
 
 const [, , home = ""] = process.argv;
 const logger = pino({ level: "silent" });
-const surroundings = { fileSystem, rescanInterval: 3_600_000 };
+const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+const surroundings = { fileSystem, clock, rescanInterval: 3_600_000 };
 const daemon = await createDaemon({ home, version: "0.0.0-test", port: 0, logger }, surroundings);
 process.once("SIGTERM", () => void daemon.close().then(() => process.exit()));
 // Flushed here if there is a cache; a killed process would not write it.

@@ -127,8 +127,11 @@ async function isStopped(pid: number | undefined): Promise<boolean> {
   return states.every(stat => stat.slice(stat.lastIndexOf(")") + 2).startsWith("T"));
 }
 
-/** Like `startCluster`, with a separate relay from each server to each other one, so that the network between them can fail. */
-export async function startPartitionedCluster() {
+/**
+ * Like `startCluster`, with a separate relay from each server to each other one, so that the network between them can fail.
+ * `dataFolders`: where each server keeps its data, if not in its own folder.
+ */
+export async function startPartitionedCluster(dataFolders: readonly string[] = []) {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
   const lines: { readonly ends: readonly number[]; readonly line: ServerLine }[] = [];
@@ -140,15 +143,15 @@ export async function startPartitionedCluster() {
       lines.push({ ends: [from, to], line });
       own.push(`nats://127.0.0.1:${line.port}`);
     }
-  const cluster = stack.use(await startServers(ports, index => routes[index] ?? []));
+  const cluster = stack.use(await startServers(ports, index => routes[index] ?? [], dataFolders));
   const cut = new Set<ServerLine>();
   return {
     ...cluster,
-    /** Disconnects this server from the others; all servers and their clients' connections continue. */
-    cutOff: async (server: TestServer) => {
-      const place = cluster.servers.indexOf(server);
+    /** Disconnects this server from the others, or from one of them; all servers and their clients' connections continue. */
+    cutOff: async (server: TestServer, from?: TestServer) => {
+      const places = [server, ...(from === undefined ? [] : [from])].map(one => cluster.servers.indexOf(one));
       for (const { ends, line } of lines)
-        if (ends.includes(place) && !cut.has(line)) {
+        if (places.every(place => ends.includes(place)) && !cut.has(line)) {
           cut.add(line);
           await line.close();
         }
@@ -162,7 +165,7 @@ export async function startPartitionedCluster() {
   };
 }
 
-export type TestCluster = Awaited<ReturnType<typeof startCluster>>;
+export type TestCluster = Awaited<ReturnType<typeof startPartitionedCluster>>;
 
 /** Three servers that form a cluster. */
 export async function startCluster() {
@@ -171,13 +174,19 @@ export async function startCluster() {
 }
 
 /** Resolves once the servers have found each other: before that, a stream cannot be placed on all of them. */
-async function startServers(ports: readonly number[], routesOf: (index: number) => readonly string[]) {
+async function startServers(
+  ports: readonly number[],
+  routesOf: (index: number) => readonly string[],
+  dataFolders: readonly string[] = [],
+) {
   const stack = new AsyncDisposableStack();
   const start = async (port: number, index: number) => {
     // The address that a server advertises to the others is unreachable, so that they use their configured routes.
     const own = ["--cluster", `nats://127.0.0.1:${port}`, "--cluster_advertise", "127.0.0.1:1"];
     const cluster = ["--cluster_name", "test", ...own, "--routes", routesOf(index).join(",")];
-    return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...cluster]));
+    const data = dataFolders[index];
+    const more = [...cluster, ...(data === undefined ? [] : ["-sd", data])];
+    return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...more]));
   };
   const servers = await Promise.all(ports.map(start));
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConfigChanged, HistoryEntry } from "../../shared/protocol.ts";
 import { type TestClient, until } from "./daemon.ts";
-import { DaemonProcess } from "./daemon-process.ts";
 import type { RecordedHistory, RecordedRead, RecordedSet, RecordedWatcher, Values } from "./history-checker.ts";
 import { addLoadScope } from "./load-scope.ts";
 import { type Random, randomNumbers } from "./random.ts";
+import { type Stage, startStage } from "./stage.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface RunOptions {
@@ -79,49 +79,25 @@ export async function recordRun(options: RunOptions) {
   };
 }
 
-export type Stage = Awaited<ReturnType<typeof startStage>>;
-
-/** A daemon of this home, which can be killed and started again, and clients of it. */
-export async function startStage(home: string) {
-  let daemon = await DaemonProcess.start(home);
-  const clients: TestClient[] = [];
-  return {
-    restart: async () => {
-      await daemon.kill();
-      daemon = await DaemonProcess.start(home);
-    },
-    /** Retries until a daemon is running. */
-    connect: async (): Promise<TestClient> => {
-      for (;;) {
-        const client = await daemon.connect().catch(() => undefined);
-        // A daemon that has not reached its log reports a problem and serves the last values it knew.
-        const status = await client?.call("daemon/status").catch(() => undefined);
-        if (client !== undefined && status?.result.problems?.length === 0) {
-          clients.push(client);
-          return client;
-        }
-        client?.socket.close();
-        await delay(5);
-      }
-    },
-    [Symbol.asyncDispose]: async () => {
-      for (const { socket } of clients) socket.close();
-      await daemon.kill();
-    },
-  };
-}
-
 /**
  * Records what clients do and see. They work until this number of requests. `mayBeAway`: the log is on another machine, and sets are
  * refused while it cannot be reached.
  */
-export function startRun(requests: number, revision: number, mayBeAway = false, local: readonly string[] = []) {
+export function startRun(
+  requests: number,
+  revision: number,
+  mayBeAway = false,
+  local: readonly string[] = [],
+  pause = 0,
+) {
   const sets: RecordedSet[] = [];
   const reads: RecordedRead[] = [];
   let [most, begun, time] = [requests, 0, 0];
   /** The newest revision that any client has seen, for compare and set; often outdated by the time it is sent. */
   let newest = revision;
   let last: number | undefined;
+  let acknowledgedAt = performance.now();
+  let longestWithoutSet = 0;
   /** The next moment of the clock. */
   const now = () => ++time;
 
@@ -168,6 +144,8 @@ export function startRun(requests: number, revision: number, mayBeAway = false, 
       return false;
     } else {
       sets.push({ ...recorded, reply: { ended, revision: done.revision } });
+      longestWithoutSet = Math.max(longestWithoutSet, performance.now() - acknowledgedAt);
+      acknowledgedAt = performance.now();
       newest = Math.max(newest, done.revision);
     }
     return true;
@@ -177,6 +155,7 @@ export function startRun(requests: number, revision: number, mayBeAway = false, 
     let client = await stage.connect();
     while (begun < most) {
       const number = begun++;
+      if (pause > 0) await delay(random(2 * pause));
       const isDone = random(2) === 0 ? await read(name, client, random) : await set(name, client, number, random);
       if (!isDone) {
         client.socket.close();
@@ -220,6 +199,10 @@ export function startRun(requests: number, revision: number, mayBeAway = false, 
     /** How many requests clients have begun. */
     get begun() {
       return begun;
+    },
+    /** The longest time between two acknowledged sets, in milliseconds. */
+    get longestWithoutSet() {
+      return longestWithoutSet;
     },
     now,
     work,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { TestClient } from "../helpers/daemon.ts";
 import { addLoadScope } from "../helpers/load-scope.ts";
 import { amount, judge } from "../helpers/promise.ts";
-import { startStage } from "../helpers/recorded-run.ts";
+import { startStage } from "../helpers/stage.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);

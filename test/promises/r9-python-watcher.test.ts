@@ -6,8 +6,8 @@ import type { ConfigChanged } from "../../shared/protocol.ts";
 import { type TestClient, until } from "../helpers/daemon.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { python, withoutWebSocket } from "../helpers/python.ts";
-import { type Stage, startStage } from "../helpers/recorded-run.ts";
 import { type RunningProcess, startProcess } from "../helpers/spawned-daemon.ts";
+import { type Stage, startStage } from "../helpers/stage.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const repo = "shop";
