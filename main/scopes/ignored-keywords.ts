@@ -1,5 +1,7 @@
 import { distance } from "fastest-levenshtein";
 import type { JsonObject } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
+import { shortened } from "../../shared/shortened.ts";
 import { knownKeywords } from "./meta-schema.ts";
 import { sourceOf } from "./schema-faults.ts";
 
@@ -7,6 +9,8 @@ import { sourceOf } from "./schema-faults.ts";
 const mostPlaces = 10;
 /** Keywords that are only named. */
 const mostNames = 20;
+/** Different keywords that are compared with those that are known. */
+const mostKeywords = 200;
 
 /** Collects the keywords that are not known, for one sentence each where another one may be meant, and one for all others. */
 export class IgnoredKeywords {
@@ -16,6 +20,8 @@ export class IgnoredKeywords {
   add(schema: JsonObject): void {
     for (const keyword of Object.keys(schema)) {
       if (knownKeywords.has(keyword) || this.#guesses.has(keyword) || this.#others.has(keyword)) continue;
+      // To compare each of very many would take seconds.
+      if (this.#guesses.size + this.#others.size >= mostKeywords) return;
       const meant = closest(keyword);
       if (meant !== undefined)
         this.#guesses.set(
@@ -31,7 +37,7 @@ export class IgnoredKeywords {
     const guesses = [...this.#guesses.values()];
     const notes = guesses.slice(0, mostPlaces);
     if (guesses.length > mostPlaces) notes.push(`and ${guesses.length - mostPlaces} more keywords are misspelt`);
-    const names = [...this.#others].map(keyword => JSON.stringify(keyword));
+    const names = [...this.#others].map(keyword => JSON.stringify(shortened(keyword, limits.shownPart)));
     const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : "";
     if (names.length > 0)
       notes.push(`not known as keywords, so without effect: ${names.slice(0, mostNames).join(", ")}${more}`);

@@ -17,7 +17,7 @@ import { shortened } from "../../shared/shortened.ts";
 import { compilingField, type Field, metaFaults } from "./compile-field.ts";
 import { IgnoredKeywords } from "./ignored-keywords.ts";
 import { metaSchemas } from "./meta-schema.ts";
-import { type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
+import { mostFaults, type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
 import { scopeFieldsOf } from "./scope-fields.ts";
 import { translateSchema } from "./translate-schema.ts";
 
@@ -265,7 +265,9 @@ export function* compilingScope(
   if (faults.length > 0) throw new ScopeSchemaError(...faults);
   const names = new Map([...new Set(renamed.values())].map(field => [field, [{ scope: name, field }]]));
   for (const [old, field] of renamed) names.get(field)?.push({ scope: name, field: old });
-  const scope = { name, schema, fields, references, renamed, names, unset, required, notes };
+  const told = notes.slice(0, mostFaults).map(note => shortened(note, limits.shownMessage));
+  if (notes.length > told.length) told.push(`${notes.length - told.length} more such notes are left out`);
+  const scope = { name, schema, fields, references, renamed, names, unset, required, notes: told };
   const broken = brokenReferencesIn(scope, () => undefined).map(({ field, target }) => ({
     message: `the default of "${field}" is not a key of the default of "${target}"`,
     pointer: sourceOf(json, ["properties", field, "default"]),

@@ -74,8 +74,9 @@ class Translation {
       ...this.#translate(this.#root, true),
     };
     // One may refer to the next.
-    for (const [name, schema] of this.#elsewhere)
-      made["$defs"] = { ...(made["$defs"] as JsonObject), [name]: this.#translate(schema, false) };
+    const more = new Map<string, JsonValue>();
+    for (const [name, schema] of this.#elsewhere) more.set(name, this.#translate(schema, false));
+    if (more.size > 0) made["$defs"] = { ...(made["$defs"] as JsonObject), ...Object.fromEntries(more) };
     return { schema: comingFrom(made, ""), faults: this.#faults };
   }
 

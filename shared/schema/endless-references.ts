@@ -5,12 +5,15 @@ import { subschemas } from "./subschemas.ts";
 /** Keywords whose schemas are about the same value as the schema that has them. */
 const aboutTheSame = ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
 
+/** References that are told of a file. */
+const mostFound = 50;
+
 /**
  * The schemas whose `$ref` leads back to themselves before it reaches a part of the value, so that no check of a value would end. References
  * that come back through `properties` or `items` are fine: values end. Yields now and then.
  */
 export function* endlessReferences(resources: SchemaResources): Generator<void, JsonObject[]> {
-  const found: JsonObject[] = [];
+  const found = new Set<JsonObject>();
   const done = new Set<JsonObject>();
   const open = new Map<JsonObject, Iterator<JsonObject>>();
   let steps = 0;
@@ -28,12 +31,14 @@ export function* endlessReferences(resources: SchemaResources): Generator<void, 
         open.delete(at);
         path.pop();
       } else if (open.has(next.value)) {
-        const referring = path.slice(path.indexOf(next.value)).findLast(schema => typeof schema["$ref"] === "string");
-        if (referring !== undefined && !found.includes(referring)) found.push(referring);
+        // From the end of the way: copies of it would take quadratic time.
+        const referring = path.findLast(schema => typeof schema["$ref"] === "string" || schema === next.value);
+        if (referring !== undefined) found.add(referring);
+        if (found.size >= mostFound) return [...found];
       } else path.push(next.value);
     }
   }
-  return found;
+  return [...found];
 }
 
 function* nextOf(schema: JsonObject, resources: SchemaResources): Generator<JsonObject> {

@@ -81,6 +81,10 @@ function shapeOf(schema: unknown, depth: number): string {
   if (isJsonObject(items)) return depth === maximumDepth ? "[...]" : `[${shapeOf(items, depth + 1)}, ...]`;
   const members = membersOf(schema, depth);
   if (members.length > 0) return depth === maximumDepth ? "{...}" : `{ ${members.join(", ")} }`;
+  const alternatives = schema["anyOf"] ?? schema["oneOf"];
+  if (type === undefined && Array.isArray(alternatives) && depth < maximumDepth)
+    return [...new Set(alternatives.map(one => shapeOf(one, depth + 1)))].join(" | ");
+  if (type === undefined && schema["const"] !== undefined) return JSON.stringify(schema["const"]);
   return type === undefined ? "any value" : [type].flat().join(" | ");
 }
 

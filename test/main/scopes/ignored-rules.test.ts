@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
+import { ScopeSchemaError } from "../../../main/scopes/schema-faults.ts";
 import { compileScope } from "../../../main/scopes/scopes.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 
@@ -66,6 +67,28 @@ test("references find definitions that are grouped behind other keywords, and a 
   expect(scope.schema.properties["f"]?.["deprecated"]).toBe(true);
   expect(() => scopeOf({ $ref: "#/definitions/x/default" }, { definitions: { x: { default: {} } } })).toThrow(
     "does not point to a schema",
+  );
+});
+
+test("notes are few and short, however many and long the names are, and very many rules are read in no quadratic time", () => {
+  const many = (of: (index: number) => readonly [string, JsonValue]) =>
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => of(index)));
+  const long = "n".repeat(100_000);
+  const unknown = many(index => [`keyword ${index}`, index]);
+  const $defs = many(index => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }] }]);
+  const last = { d20000: { type: "string" } };
+  const scope = compileScope("x", {
+    properties: { f: { ...unknown, [long]: 1, $ref: "#/$defs/d19000" }, ...many(index => [`not a name ${index}`, {}]) },
+    $defs: { ...$defs, ...last },
+  });
+  expect(scope.notes.length).toBeLessThan(60);
+  expect(Math.max(...scope.notes.map(note => note.length))).toBeLessThan(600);
+  const loops = many(index => [
+    `d${index}`,
+    { allOf: [{ $ref: `#/$defs/d${(index + 1) % 20_000}` }, { $ref: "#/$defs/d0" }] },
+  ]);
+  expect(() => compileScope("x", { properties: { f: { $ref: "#/$defs/d0" } }, $defs: loops })).toThrow(
+    ScopeSchemaError,
   );
 });
 
