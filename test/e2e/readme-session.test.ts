@@ -16,3 +16,8 @@ test.skipIf(process.platform !== "linux")(
   "docs/getting-started.md: a day's work, typed as it stands, prints what it shows",
   () => typeSessions("docs/getting-started.md", 15),
 );
+
+test.skipIf(process.platform !== "linux")(
+  "docs/worktrees.md: a day with three worktrees, typed as it stands, prints what it shows",
+  () => typeSessions("docs/worktrees.md", 21),
+);
