@@ -1,6 +1,7 @@
 import { isFromFile } from "../change-source.ts";
 import { configValue } from "../config.ts";
 import { joinConfigPath } from "../config-path.ts";
+import type { ErrorEntry } from "../errors.ts";
 import { type JsonValue, sameJson } from "../json.ts";
 import type {
   ChangedRepository,
@@ -27,6 +28,8 @@ export interface LeftField {
   /** `<scope>.<field>`; absent if it concerns all of the repository's fields. */
   readonly field?: string;
   readonly message: string;
+  /** What the daemon answered, if it refused. */
+  readonly error?: ErrorEntry;
 }
 
 export interface UndoneBatch {
@@ -173,7 +176,8 @@ async function undoEntry(
     const now = await client.request("config/list", { repo, stored: true, ...(layer && { layers: true }) });
     const present = (layer && now.layers ? now.layers[layer] : now.result) ?? {};
     const [unreadable] = now.errors;
-    if (unreadable !== undefined) return { restored: [], left: [{ repo, message: unreadable.message }] };
+    if (unreadable !== undefined)
+      return { restored: [], left: [{ repo, message: unreadable.message, error: unreadable }] };
     if (layer !== "local" && (await isOtherFile(client, trees, repo, revision, now.revision)))
       return { restored: [], left: [{ repo, message: otherFile }] };
     const fields: string[] = [];
@@ -204,7 +208,10 @@ async function undoEntry(
     // Nobody else changed it in between: the restore was for the revision that was read.
     if (own !== undefined && tree !== undefined && tree.newest === now.revision)
       trees.set(repo, { ...tree, newest: own.revision });
-    for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
+    for (const error of reply.errors) {
+      const { field, message } = error;
+      left.push({ repo, message, ...(field !== undefined && { field }), error });
+    }
     return { restored: reply.result, left };
   }
 }

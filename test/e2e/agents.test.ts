@@ -4,13 +4,16 @@ import { describe, expect, test } from "vitest";
 import { eras, startAgent } from "../helpers/agent.ts";
 import {
   addRepositories,
+  addScope,
   addShop,
   type CommandHome,
   makeCommandHome,
+  makeServedHome,
   makeShop,
   serveHome,
 } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { git } from "../helpers/git.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
@@ -110,90 +113,134 @@ describe.each(eras)("the official client, with the protocol %s", (version, optio
   });
 });
 
-describe("a refused call says why, with a code and the next step", () => {
-  test.each([
-    ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
-    ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
-    ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
-    ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
-    ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
-    ["a set of nothing", "config_set", { reason: "why" }, 1008],
-    ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
-    ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],
-    ["another revision", "config_set", { set: { "svc.timeout": 1 }, reason: "why", revision: 1 }, 1104],
-    ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
-    ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
-  ] as const)("%s", async (_, tool, args, code) => {
-    await using home = await makeShop(["svc.timeout=30"]);
-    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"]);
-    expect(await agent.call(tool, { ...args })).toMatchObject({
-      isError: true,
-      errors: [{ code, message: expect.any(String) }],
-      next: expect.any(String),
-    });
-    expect(await home.json(["history"])).toHaveLength(2);
-  });
-
-  test("a key that may only read sets nothing, and without --write there are no tools for it", async () => {
-    await using home = await makeShop();
-    const key = await keyFor(home);
-    await using reader = await startAgent(home, key);
-    expect((await reader.client.listTools()).tools.map(({ name }) => name)).toEqual([
-      "config_find",
-      "config_get",
-      "config_history",
-    ]);
-    const set = { set: { "svc.timeout": 1 }, reason: "why" };
-    await expect(reader.call("config_set", set)).rejects.toThrow(/config_set/);
-    await using writer = await startAgent(home, [...key, "--write"]);
-    expect(await writer.call("config_set", set)).toMatchObject({ isError: true, errors: [{ code: 1007 }] });
-    expect(await home.json(["history"])).toHaveLength(1);
-  });
-
-  test("a key that has expired or was revoked, a key file that is missing, and a key that is none of an agent", async () => {
-    const clock = new TestClock();
-    await using home = await addShop(await serveHome(await makeCommandHome(), { clock }));
-    const plain = await home.json(["key", "create", "tool", "--repo", "shop"]);
-    const plainFile = join(home.homeFolder, "plain.key");
-    await writeFile(plainFile, plain.key);
-    const args = await keyFor(home, "--expires", new Date(clock.now() + 3_600_000).toISOString());
-    await using agent = await startAgent(home, args);
-    const ask = async (code: number) =>
-      expect(await agent.call("config_find")).toMatchObject({
+describe.each(eras)(
+  "a refused call says why, with a code and the next step, with the protocol %s",
+  (_version, options) => {
+    test.each([
+      ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
+      ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
+      ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
+      ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
+      ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
+      ["a set of nothing", "config_set", { reason: "why" }, 1008],
+      ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
+      ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],
+      [
+        "the mask as a value",
+        "config_set",
+        { set: { "svc.envvars": [{ name: "A", value: "••••••" }], "svc.timeout": 1 }, reason: "why" },
+        1101,
+      ],
+      ["another revision", "config_set", { set: { "svc.timeout": 1 }, reason: "why", revision: 1 }, 1104],
+      ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
+      ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
+    ] as const)("%s", async (_, tool, args, code) => {
+      await using home = await makeShop(["svc.timeout=30"]);
+      await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
+      expect(await agent.call(tool, { ...args })).toMatchObject({
         isError: true,
-        errors: [{ code }],
-        next: expect.stringContaining("repoconf mcp --setup"),
+        errors: [{ code, message: expect.any(String) }],
+        next: expect.any(String),
       });
-    expect(await agent.call("config_find")).toMatchObject({ isError: false });
-    clock.advance(3_600_001);
-    await ask(1100);
-    await home.succeed(["key", "revoke", "claude"]);
-    const again = await keyFor(home);
-    await writeFile(args[1] ?? "", await readFile(again[1] ?? ""));
-    expect(await agent.call("config_find")).toMatchObject({ isError: false });
-    await home.succeed(["key", "revoke", "claude"]);
-    await ask(1100);
-    await writeFile(args[1] ?? "", await readFile(join(home.homeFolder, "owner.key")));
-    await ask(1105);
-    await writeFile(args[1] ?? "", await readFile(plainFile));
-    await ask(1105);
-  });
+      expect(await home.json(["history"])).toHaveLength(2);
+    });
 
-  test("without a key it does not start: never with the owner's", async () => {
-    await using home = await makeShop();
-    await home.refuse(2, ["mcp"], "An agent gets a key of its own, never the owner's.");
+    test("a key that may only read sets nothing, and without --write there are no tools for it", async () => {
+      await using home = await makeShop();
+      const key = await keyFor(home);
+      await using reader = await startAgent(home, key, options);
+      expect((await reader.client.listTools()).tools.map(({ name }) => name)).toEqual([
+        "config_find",
+        "config_get",
+        "config_history",
+      ]);
+      const set = { set: { "svc.timeout": 1 }, reason: "why" };
+      await expect(reader.call("config_set", set)).rejects.toThrow(/config_set/);
+      await using writer = await startAgent(home, [...key, "--write"], options);
+      expect(await writer.call("config_set", set)).toMatchObject({ isError: true, errors: [{ code: 1007 }] });
+      expect(await home.json(["history"])).toHaveLength(1);
+    });
+
+    test("a key that has expired or was revoked, a key file that is missing, and a key that is none of an agent", async () => {
+      const clock = new TestClock();
+      await using home = await addShop(await serveHome(await makeCommandHome(), { clock }));
+      const plain = await home.json(["key", "create", "tool", "--repo", "shop"]);
+      const plainFile = join(home.homeFolder, "plain.key");
+      await writeFile(plainFile, plain.key);
+      const args = await keyFor(home, "--expires", new Date(clock.now() + 3_600_000).toISOString());
+      await using agent = await startAgent(home, args, options);
+      const ask = async (code: number) =>
+        expect(await agent.call("config_find")).toMatchObject({
+          isError: true,
+          errors: [{ code }],
+          next: expect.stringContaining("repoconf mcp --setup"),
+        });
+      expect(await agent.call("config_find")).toMatchObject({ isError: false });
+      clock.advance(3_600_001);
+      await ask(1100);
+      await home.succeed(["key", "revoke", "claude"]);
+      const again = await keyFor(home);
+      await writeFile(args[1] ?? "", await readFile(again[1] ?? ""));
+      expect(await agent.call("config_find")).toMatchObject({ isError: false });
+      await home.succeed(["key", "revoke", "claude"]);
+      await ask(1100);
+      await writeFile(args[1] ?? "", await readFile(join(home.homeFolder, "owner.key")));
+      await ask(1105);
+      await writeFile(args[1] ?? "", await readFile(plainFile));
+      await ask(1105);
+    });
+
+    test("without a key it does not start: never with the owner's", async () => {
+      await using home = await makeShop();
+      await home.refuse(2, ["mcp"], "An agent gets a key of its own, never the owner's.");
+    });
+  },
+);
+
+test("in a linked worktree, an agent sets local values of that worktree, unless it says shared", async () => {
+  await using home = await makeServedHome();
+  const [main, linked] = [join(home.workFolder, "main"), join(home.workFolder, "linked")];
+  await mkdir(main);
+  await git(main, "init", "-q");
+  await git(main, "commit", "-q", "--allow-empty", "-m", "first");
+  await git(main, "worktree", "add", "-q", linked);
+  await home.succeed(["repo", "add", main, "--id", "shop"]);
+  const { args } = await setUp(home, "claude", "--write", "--repo", "shop");
+  const reason = "try";
+  const set = async (timeout: number, more: object = {}) => {
+    await using agent = await startAgent(home, [...args, "--write"], undefined, linked);
+    return await agent.call("config_set", { set: { "svc.timeout": timeout }, reason, ...more });
+  };
+  // All work trees share the values that are in the home.
+  expect(await set(1)).toMatchObject({ isError: true, errors: [{ code: 1101 }] });
+  expect(await set(2, { layer: "shared" })).toMatchObject({ isError: false, values: { "svc.timeout": 2 } });
+  await home.succeed(["repo", "remove", "shop", "--yes"]);
+  await home.succeed(["repo", "add", main, "--id", "shop", "--in-tree"]);
+  const inTree = join(linked, ".repoconf.json");
+  expect(await set(3)).toMatchObject({ isError: false, values: { "svc.timeout": 3 }, local: ["svc.timeout"] });
+  await expect(readFile(inTree)).rejects.toThrow("ENOENT");
+  await home.succeed(["set", "svc.timeout=4", "--repo", "shop"]);
+  expect(await set(5, { layer: "shared" })).toMatchObject({
+    values: { "svc.timeout": 5 },
+    notCounting: ["svc.timeout"],
   });
+  await using agent = await startAgent(home, [...args, "--write"], undefined, linked);
+  const { fields, revision } = await agent.call("config_find", { query: "svc.timeout" });
+  expect(fields).toMatchObject([{ value: 3, from: "local values" }]);
+  expect(await agent.call("config_undo", { revision: revision - 1, reason })).toMatchObject({ isError: false });
+  expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("5\n");
+  expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("4\n");
 });
 
-describe("a daemon that is away", () => {
+describe.each(eras)("a daemon that is away, with the protocol %s", (_version, options) => {
   test("is found again after a restart, and is started by the next call", async () => {
     await using home = await addShop(await makeCommandHome());
     const args = await keyFor(home);
-    await using agent = await startAgent(home, args);
+    await using agent = await startAgent(home, args, options);
     expect(await agent.call("config_find")).toMatchObject({ isError: false });
     await home.succeed(["restart"]);
     expect(await agent.call("config_find")).toMatchObject({ isError: false });
-    await using other = await startAgent(home, [...args, "--no-start"]);
+    await using other = await startAgent(home, [...args, "--no-start"], options);
     await home.succeed(["stop"]);
     expect(await other.call("config_find")).toMatchObject({ isError: true, errors: [{ code: 1200 }] });
     expect(await agent.call("config_find")).toMatchObject({ isError: false });
@@ -201,7 +248,7 @@ describe("a daemon that is away", () => {
 
   test.skipIf(process.platform === "win32")("a call that the client cancels while it waits sets nothing", async () => {
     await using home = await addShop(await makeCommandHome());
-    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"]);
+    await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
     expect(await agent.call("config_find")).toMatchObject({ isError: false });
     const { pid } = await home.endpoint();
     process.kill(pid, "SIGSTOP");
@@ -369,6 +416,11 @@ test("what the tools' definitions cost in every conversation", async () => {
   const { tools } = await agent.client.listTools();
   expect(tools).toHaveLength(5);
   expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThan(5_000);
+  // Nor do answers grow without end.
+  const names = Array.from({ length: 60 }, (_, index) => `field_${index}`);
+  await addScope(home, "many", Object.fromEntries(names.map(name => [name, { type: "string", default: "" }])));
+  const found = await agent.call("config_find", { query: "many" });
+  expect([found.fields.length, found.more]).toEqual([50, 10]);
 });
 
 test("docs/agents.md: its session is what the official client records", async () => {
@@ -384,12 +436,16 @@ test("docs/agents.md: its session is what the official client records", async ()
     ["config_set", { set: { "svc.timeout": -1 }, reason: "the import waits for ever", revision: 3 }],
     ["config_set", { set: { "svc.timeout": 60 }, reason: "the import takes 45 seconds", revision: 3 }],
     ["config_get", { fields: ["svc.timeout", "svc.envvars"] }],
+    [
+      "config_set",
+      { set: { "svc.services": { web: { ready: "curl localhost", image: "node:24" } } }, reason: "a web service" },
+    ],
     ["config_undo", { revision: 4, reason: "the import is faster now" }],
   ] as const) {
     const { isError, ...answer } = await agent.call(tool, { ...args });
     recorded.push(`${tool} ${JSON.stringify(args)}`, JSON.stringify(answer), "");
   }
-  const plain = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
+  const plain = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME").replace(/\b[0-9a-f]{12}\b/g, "ID");
   const document = await readFile(join(projectFolder, "docs/agents.md"), "utf8");
   const [, shown] = /<!-- session begin -->\n```text\n([\s\S]*?)```\n<!-- session end -->/.exec(document) ?? [];
   expect(plain(shown ?? "")).toBe(plain(`${recorded.join("\n").trim()}\n`));

@@ -1,5 +1,5 @@
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { StdioClientTransport, type StdioServerParameters } from "@modelcontextprotocol/client/stdio";
 import type { CommandHome } from "./command-home.ts";
 import { cleanEnvironment, repoconfCommand } from "./spawned-daemon.ts";
 
@@ -9,18 +9,15 @@ export const eras: readonly (readonly [version: string, options: ClientOptions])
   ["2026-07-28", { versionNegotiation: { mode: { pin: "2026-07-28" } } }],
 ];
 
-/** Keeps every message. A subclass also finds out about the server's protocol in the process that it goes on with. */
+/** Keeps every message. */
 class RecordedTransport extends StdioClientTransport {
   readonly transcript: string[] = [];
 
-  override start(): Promise<void> {
+  constructor(server: StdioServerParameters) {
+    super(server);
     this.stderr?.on("data", (part: Buffer) => this.transcript.push(`! ${part.toString()}`));
-    const receive = this.onmessage;
-    this.onmessage = message => {
-      this.transcript.push(`< ${JSON.stringify(message)}`);
-      receive?.(message);
-    };
-    return super.start();
+    // The client calls this one and its own, also where it first finds out about the server's protocol.
+    this.onmessage = message => this.transcript.push(`< ${JSON.stringify(message)}`);
   }
 
   override send(message: Parameters<StdioClientTransport["send"]>[0]): Promise<void> {
@@ -31,7 +28,7 @@ class RecordedTransport extends StdioClientTransport {
 
 /** The official client, with `repoconf mcp ARGS` as its server. */
 export async function startAgent(
-  home: CommandHome,
+  home: Pick<CommandHome, "homeFolder" | "workFolder">,
   args: readonly string[],
   options = eras[1]?.[1],
   folder = home.workFolder,

@@ -4,9 +4,9 @@ import type { JsonObject } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import type { SessionOptions } from "../command-options.ts";
 import { type Fields, listFields } from "../connect/fields.ts";
-import { chooseRepository } from "../connect/repositories.ts";
+import { chooseRepository, chooseToChange } from "../connect/repositories.ts";
 import { openSession } from "../connect/session.ts";
-import { CommandError } from "../output/exit-codes.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 export interface ServeOptions extends SessionOptions {
   readonly repo?: string;
@@ -19,6 +19,8 @@ export interface Call {
   readonly client: RepoconfClient;
   readonly repository: RepositoryEntry;
   readonly fields: Fields;
+  /** Whether the person named the repository, so that the folder does not count. */
+  readonly isNamed: boolean;
 }
 
 /**
@@ -37,7 +39,8 @@ export async function inCall(
     if (signal.aborted) client.close();
     await requireAgentKey(client);
     const repository = await repositoryOfAgent(client, options.repo);
-    return await work({ client, repository, fields: await listFields(client) });
+    const fields = await listFields(client);
+    return await work({ client, repository, fields, isNamed: options.repo !== undefined });
   } catch (error) {
     return failure(inCodes(error));
   }
@@ -62,6 +65,20 @@ async function repositoryOfAgent(client: RepoconfClient, named: string | undefin
     if (only !== undefined && others.length === 0) return only;
     throw new RepoconfError(1102, error.message);
   }
+}
+
+/** Throws RepoconfError 1101 if the folder is a linked worktree without values of its own, so that a change would be one of all its work trees. */
+export async function requireOwnValues({ client, isNamed }: Call): Promise<void> {
+  const error: unknown = isNamed
+    ? undefined
+    : await chooseToChange(client, undefined).then(
+        () => undefined,
+        one => one,
+      );
+  if (!(error instanceof CommandError) || error.exitCode !== exitCodes.refused) return;
+  const message =
+    "This folder is a linked git worktree, and this repository keeps its values elsewhere, for all its work trees. To change them for all: layer shared.";
+  throw new RepoconfError(1101, message);
 }
 
 function inCodes(error: unknown): RepoconfError {
@@ -90,10 +107,25 @@ const nextSteps: { readonly [Code in ErrorCode]?: string } = {
   1201: "It may have taken effect. Look with config_history or config_get before you repeat it.",
 };
 
+/** What it can do about a field that is only proposed. */
+const personDecides =
+  "It is not set: it waits until a person decides. Ask them to open the page (or repoconf ui, or repoconf trust), and do not try another way.";
+
+function nextStep({ code, details }: ErrorEntry): string | undefined {
+  return details?.["proposal"] === undefined ? nextSteps[code] : personDecides;
+}
+
+/** An error with the page of the screen where a person decides about what is only proposed. Its address opens the page, and decides nothing. */
+function withPage(entry: ErrorEntry): ErrorEntry {
+  const { repo, field, details } = entry;
+  if (details?.["proposal"] === undefined) return entry;
+  return { ...entry, details: { ...details, page: `repoconf://repo/${repo}/${field}` } };
+}
+
 /** The result of a call that failed. */
 export function failure(...errors: readonly (RepoconfError | ErrorEntry)[]): JsonObject {
-  const entries = errors.map(error => (error instanceof RepoconfError ? error.toEntry() : error));
-  const next = entries.map(({ code }) => nextSteps[code]).find(step => step !== undefined);
+  const entries = errors.map(error => withPage(error instanceof RepoconfError ? error.toEntry() : error));
+  const next = entries.map(nextStep).find(step => step !== undefined);
   // Entries are JSON.
   return { errors: entries as unknown as JsonObject[], ...(next !== undefined && { next }) };
 }

@@ -18,7 +18,7 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
   const repo = repository.id;
   const [effective, stored] = await Promise.all([
     client.request("config/list", { repo, waits: true }),
-    client.request("config/list", { repo, stored: true }),
+    client.request("config/list", { repo, stored: true, layers: true }),
   ]);
   const [error] = [...effective.errors, ...stored.errors];
   if (error !== undefined) return failure(error);
@@ -34,6 +34,9 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
         value,
         schema: call.fields.get(path),
         isStored: configValue(known, scope, field) !== undefined,
+        isLocal: (["local", "base"] as const).some(
+          layer => configValue(stored.layers?.[layer] ?? {}, scope, field) !== undefined,
+        ),
       };
     },
   );
@@ -42,11 +45,11 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
     ({ path, schema }) => !has(path) && has([path, schema?.title ?? "", schema?.description ?? ""].join(" ")),
   );
   const found = [...byPath, ...byText];
-  const fields = found.slice(0, mostFound).map(({ path, value, schema, isStored }) => ({
+  const fields = found.slice(0, mostFound).map(({ path, value, schema, isStored, isLocal }) => ({
     path,
     ...describeField(schema),
     ...shown("value", printable(path, value, call.fields)),
-    from: isStored ? "this repository" : "default",
+    from: isLocal ? "local values" : isStored ? "this repository" : "default",
     // A newer value is in the file, which a person has to trust first.
     ...(waits.includes(path) && { waitsForTrust: true }),
   }));

@@ -92,6 +92,10 @@ export const writeTools: readonly AgentTool[] = [
         reason,
         dryRun,
         atomic: { type: "boolean" },
+        layer: {
+          enum: ["local", "shared"],
+          description: "local: only on this machine; shared: for everyone. In a linked git worktree local if left out",
+        },
       },
       required: ["reason"],
       additionalProperties: false,

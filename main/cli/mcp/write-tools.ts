@@ -2,15 +2,17 @@ import { undoEntries } from "../../../shared/client/undo-batch.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
-import type { ChangedRepository, FoundHistoryEntry } from "../../../shared/protocol.ts";
+import type { ChangedRepository, FoundHistoryEntry, Layer } from "../../../shared/protocol.ts";
 import { mask } from "../connect/fields.ts";
 import { printable } from "../output/masking.ts";
-import { type Call, failure } from "./call.ts";
+import { type Call, failure, requireOwnValues } from "./call.ts";
 import { about } from "./read-tools.ts";
 
 /** `config_set`: what was set, by path, and what was refused. */
 export async function set(call: Call, args: JsonObject): Promise<JsonObject> {
   const { set: given = {}, unset = [], revision, reason, dryRun = false, atomic = true } = args;
+  // What is tried in a linked worktree is of that worktree, and of no commit, unless the agent says otherwise.
+  const layer = (args["layer"] as Layer | undefined) ?? (call.repository.base === undefined ? undefined : "local");
   const values = given as JsonObject;
   const paths = [...Object.keys(values), ...(unset as readonly string[])];
   if (paths.length === 0) return failure(new RepoconfError(1008, "Give values as set, or fields as unset."));
@@ -22,6 +24,7 @@ export async function set(call: Call, args: JsonObject): Promise<JsonObject> {
   if (JSON.stringify(values).includes(mask))
     errors.push(new RepoconfError(1101, `${mask} stands for a value that you may not read, so it cannot be set.`));
   if (errors.length > 0) return failure(...errors);
+  if (layer !== "shared") await requireOwnValues(call);
   const reply = await call.client.request("config/set", {
     ...values,
     unset: unset as readonly string[],
@@ -30,6 +33,7 @@ export async function set(call: Call, args: JsonObject): Promise<JsonObject> {
     reason: reason as string,
     dryRun: dryRun as boolean,
     atomic: atomic as boolean,
+    ...(layer && { layer }),
   });
   return changed(call, reply.result, reply.errors, dryRun === true);
 }
@@ -43,8 +47,9 @@ export async function undo(call: Call, { revision: given, reason, dryRun = false
     batch: `undo of revision ${revision} at ${Date.now()}`,
     dryRun: dryRun as boolean,
   });
-  const errors = left.map(({ field, message }) =>
-    new RepoconfError(1104, message, { ...(field !== undefined && { field }) }).toEntry(),
+  const errors = left.map(
+    ({ field, message, error }) =>
+      error ?? new RepoconfError(1104, message, { ...(field !== undefined && { field }) }).toEntry(),
   );
   return changed(call, restored, errors, dryRun === true);
 }
@@ -67,14 +72,21 @@ function changed(
 ): JsonObject {
   const [own] = repositories;
   const values: { [path: string]: JsonValue } = {};
+  const local: string[] = [];
+  const notCounting: string[] = [];
   for (const [scope, fields] of Object.entries(own?.config ?? {}))
-    for (const [field, { value }] of Object.entries(fields)) {
+    for (const [field, { value, masked, layer, shadowedBy }] of Object.entries(fields)) {
       const path = joinConfigPath(scope, field);
-      values[path] = printable(path, value, call.fields);
+      values[path] = masked ? mask : printable(path, value, call.fields);
+      if (layer === "local") local.push(path);
+      if (shadowedBy !== undefined) notCounting.push(path);
     }
   return {
     ...about(call, own?.revision),
     values,
+    ...(local.length > 0 && { local }),
+    // A local value comes before these.
+    ...(notCounting.length > 0 && { notCounting }),
     ...(dryRun && { dryRun }),
     ...(errors.length > 0 && failure(...errors)),
   };
