@@ -137,11 +137,13 @@ export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "sour
   readonly trusts?: boolean;
   /**
    * Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). The `recorded` ones of the edits make
-   * a revision even if the field has the value already.
+   * a revision even if the field has the value already. The `plain` ones have parts of a value that may not become a command by a later
+   * schema without a person's trust, so neither may they.
    */
   decide(state: RepositoryState): {
     readonly edits: readonly LayerEdit[] | undefined;
     readonly recorded?: readonly LayerEdit[];
+    readonly plain?: readonly LayerEdit[];
     readonly answer: Answer;
   };
   /** The layer that the request names. */
@@ -233,8 +235,10 @@ interface LayerChanges {
 
 /** A revision, without the values that it changed. */
 export interface LastChange extends Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason"> {
-  /** `<scope>.<field>` of all fields that it changed. */
+  /** `<scope>.<field>` of all fields that it changed, in whatever layer. */
   readonly paths: readonly string[];
+  /** One of their values was or is a reference to a secret. */
+  readonly hasReference?: true;
 }
 
 /** A record of a repository's history: a revision, or a request to forget values. */

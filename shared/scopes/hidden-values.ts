@@ -12,15 +12,11 @@ export function isSecretReference(value: JsonValue): value is string {
  * secrets. Without a schema they may have been masked. `schema` comes from `withMasks`.
  */
 export function needsReveal(schema: FieldSchema | undefined, ...values: readonly (JsonValue | undefined)[]): boolean {
-  return (
-    schema === undefined ||
-    masksAnything(schema) ||
-    schema["x-secret"] === true ||
-    values.some(value => value !== undefined && holdsReference(value))
-  );
+  return schema === undefined || masksAnything(schema) || schema["x-secret"] === true || values.some(holdsReference);
 }
 
-function holdsReference(value: JsonValue): boolean {
+/** Whether a value is a reference to a secret, or has one inside. */
+export function holdsReference(value: JsonValue | undefined): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).some(holdsReference);
-  return isSecretReference(value);
+  return value !== undefined && isSecretReference(value);
 }

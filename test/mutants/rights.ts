@@ -115,7 +115,7 @@ export const mutants = [
     },
     "counting references in other fields as secrets": {
       file: "shared/scopes/hidden-values.ts",
-      find: "values.some(value => value !== undefined && holdsReference(value))",
+      find: "values.some(holdsReference)",
       replace: "values.some(value => value === holdsReference)",
     },
     "the values in what health says": {
@@ -130,8 +130,8 @@ export const mutants = [
     },
     "a revision for each set that the key may not compare": {
       file: "main/daemon/config/config-changes.ts",
-      find: "{ edits: accepted, recorded, answer: decision }",
-      replace: "{ edits: accepted, answer: decision, ...(!recorded && { recorded }) }",
+      find: "{ edits: accepted, recorded, plain, answer: decision }",
+      replace: "{ edits: accepted, plain, answer: decision, ...(!recorded && { recorded }) }",
     },
     "refusing edits of what the key may not see": {
       file: "main/daemon/config/change-check.ts",

@@ -23,7 +23,7 @@ export const mutants = [
     },
     "the value in what is trusted (one trusted value covers all values of a field)": {
       file: "main/store/values/value-hashes.ts",
-      find: "return this.#at(repo, path).includes(hash);",
+      find: "return known.includes(hash) || known.includes(everyValue);",
       replace: `return this.#at(repo, path).length > 0 && hash !== "";`,
       name: "needs to be accepted once",
     },

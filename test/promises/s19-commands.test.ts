@@ -277,6 +277,16 @@ describe("S19 a plain value that a key without the right commands set", () => {
       ["theirs", []],
     ],
     [
+      "waits when the owner has restored it after a hundred others of the key",
+      [],
+      async (tool, t) => {
+        await set(tool, "theirs");
+        for (let count = 0; count < 100; count++) await set(tool, `other ${count}`);
+        await t.owner.call("history/restore", { repo: "shop", to: 2, fields: ["tasks.plain"] });
+      },
+      waits,
+    ],
+    [
       "does not count as a local one",
       [],
       async tool => tool.call("config/set", { repo: "shop", layer: "local", "tasks.plain": "theirs" }),
@@ -300,5 +310,34 @@ describe("S19 a plain value that a key without the right commands set", () => {
       await again();
       expect(await present(t)).toEqual(["theirs", []]);
     }
+  });
+
+  test("a part of such a value waits too, after somebody with the right has changed another part of it", async () => {
+    const scripts = { type: "object", additionalProperties: { type: "string" }, default: {} };
+    const file = "scopes/tools.schema.json";
+    const scope = (more: object) => ({ type: "object", properties: { scripts: { ...scripts, ...more } } });
+    await using t = await startTestDaemon({ files: { [file]: scope({}) }, repositories: ["shop", "store", "blog"] });
+    const tool = await t.connectWith(everything, "tool", []);
+    const edits = [{ field: "tools.scripts", path: "/test", op: "set" as const, value: "mine" }];
+    const repos = [
+      ["shop", "shared", "shared"],
+      ["store", "shared", "local"],
+      ["blog", "local", "local"],
+    ] as const;
+    for (const [repo, theirs, layer] of repos) {
+      await tool.call("config/set", { repo, layer: theirs, "tools.scripts": { build: "evil" } });
+      const { errors } = await t.owner.call("config/set", { repo, layer, edits });
+      expect(errors).toEqual([]);
+    }
+    await t.owner.call("config/watch");
+    await writeFile(join(t.homeFolder, file), JSON.stringify(scope({ "x-command": true })));
+    await until(() => t.owner.events.some(([resource]) => resource === "scope"), "the new schema");
+    for (const [repo] of repos) {
+      const { result } = await t.owner.call("config/list", { repo, field: "tools.scripts" });
+      expect([repo, result]).toEqual([repo, { tools: { scripts: {} } }]);
+    }
+    expect((await t.owner.call("trust/list", { repo: "shop" })).result).toMatchObject([
+      { field: "tools.scripts", value: { build: "evil", test: "mine" } },
+    ]);
   });
 });

@@ -232,6 +232,64 @@ describe("S19 a key without the right reveal", () => {
     expect(answers[0]).toHaveProperty("1", revisions);
   });
 
+  test("is not told by its proposals whether two past values are equal, or how long one is", async () => {
+    const large = "x".repeat(255_000);
+    const answers: unknown[] = [];
+    for (const [repo, value] of [
+      ["long-no", "short"],
+      ["long-is", "x".repeat(3_000)],
+    ] as const) {
+      await t.plant(repo);
+      const envvars = [{ name: "A", value }];
+      for (const one of [envvars, [], envvars]) await t.owner.call("config/set", { repo, "svc.envvars": one });
+      const tool = await t.connect((await t.keyOf([repo], "write")).key);
+      await tool.call("config/watch");
+      const told = () => tool.events.filter(([resource]) => resource === "proposal").length;
+      const restore = async (to: number) => {
+        const before = told();
+        const reply = await tool.call("history/restore", { repo, to, fields: ["svc.envvars"] });
+        await until(() => told() > before, "the event of a proposal");
+        return reply.errors.map(({ code, details }) => [code, details?.["right"]]);
+      };
+      // The same value, which it proposed before.
+      answers.push([await restore(4), await restore(6)]);
+      await tool.call("proposal/remove", { id: (await tool.call("proposal/list")).result[0]?.id });
+      const service = { web: { ready: large, image: "node:24" } };
+      await tool.call("config/set", { repo, "vault.run": large, "vault.path": large, "svc.services": service });
+      await tool.call("config/set", { repo, layer: "local", "vault.run": "x".repeat(232_500) });
+      expect((await tool.call("proposal/list")).result).toHaveLength(4);
+      const { errors } = await tool.call("history/restore", { repo, to: 6, fields: ["svc.envvars"] });
+      answers.push(errors.map(({ code, details, message }) => [code, details, message]));
+    }
+    expect(answers[0]).toEqual(answers[2]);
+    expect(answers[1]).toEqual([[1107, expect.anything(), expect.any(String)]]);
+    expect(answers[1]).toEqual(answers[3]);
+  });
+
+  test("is told no reason of a change to what it may not see by the last change of a field either", async () => {
+    await t.plant("reasons");
+    const tool = await t.connect((await t.keyOf(["reasons"], "read")).key);
+    const grants = [{ repos: ["reasons"], fields: ["vault.open"], right: "read" as const }];
+    const other = await t.connect(
+      (await t.owner.call("key/create", { name: "narrow", grants, rights: ["reveal"] })).result.key,
+    );
+    const set = (more: object) => t.owner.call("config/set", { repo: "reasons", reason: "planted reason", ...more });
+    const reasons = async (client: TestClient, field: string) => {
+      const { result } = await client.call("config/explain", { repo: "reasons", field });
+      const [entry] = (await client.call("history/list", { repo: "reasons", field, limit: 1 })).result;
+      expect(result.revision).toBe(entry?.revision);
+      return [result.reason, entry?.reason];
+    };
+    // By its schema the field is for everybody, but its value is a reference.
+    await set({ "vault.notes": ["cmd://op/x"] });
+    expect(await reasons(tool, "vault.notes")).toEqual([undefined, undefined]);
+    await set({ layer: "local", "svc.timeout": 1 });
+    // The other field changes beneath a local value, so it does not change what counts.
+    await set({ layer: "shared", "vault.open": "new", "svc.timeout": 2 });
+    expect(await reasons(other, "vault.open")).toEqual([undefined, undefined]);
+    expect(await reasons(t.owner, "vault.open")).toEqual(["planted reason", "planted reason"]);
+  });
+
   /** The local values that there are before, one after the other. */
   function localOf(what: string, isRight: boolean): readonly object[] {
     if (what.includes(" beside ")) return [{ "vault.open": "mine" }];

@@ -19,7 +19,8 @@ import type { Segment } from "../../store/history/record.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress } from "../output/terminal.ts";
 
-const singleFiles = ["format", "settings.json", "plain-values.json"];
+const plainValues = "plain-values.json";
+const singleFiles = ["format", "settings.json", plainValues];
 export const manifestName = "manifest.json";
 
 export interface SavedHome {
@@ -100,7 +101,7 @@ function isKnownName(folder: string | undefined, name: string): boolean {
  */
 async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGenerator<NamedFile> {
   await log.hold();
-  for (const name of singleFiles) yield* readNamed(home, name);
+  for (const name of singleFiles) if (name !== plainValues) yield* readNamed(home, name);
   yield* filesOf(home, "scopes", leftOut);
   const saved = new Set<string>();
   yield* repositoriesWithJournals(home, saved, leftOut);
@@ -108,6 +109,8 @@ async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGe
   yield* log.files();
   // Repositories that were added in the meantime, because the log has entries for them.
   yield* repositoriesWithJournals(home, saved, []);
+  // Last: a value that a key sets is in it before it is anywhere else, and without it would count as the owner's.
+  yield* readNamed(home, plainValues);
 }
 
 /**

@@ -22,6 +22,7 @@ import {
 } from "../../store/values/counted-values.ts";
 import { splitList, type WantedList } from "../../store/values/split-list.ts";
 import type { Caller } from "../keys/caller.ts";
+import { plainParts } from "../rights/plain-values.ts";
 import { isHidden } from "../rights/reveal.ts";
 import {
   describeReference,
@@ -68,6 +69,8 @@ export interface Decision {
   readonly accepted: readonly LayerEdit[];
   /** Those of them that make a revision in any case: whether it changes anything would tell the caller what it may not see. */
   readonly recorded: readonly LayerEdit[];
+  /** Those of them that change a part of a value of a key without the right to set commands. */
+  readonly plain: readonly LayerEdit[];
   /** The layers that get a revision. */
   readonly changed: ReadonlySet<Layer>;
   /** The values of all layers after it, if the repository has several or is to have. */
@@ -75,7 +78,7 @@ export interface Decision {
 }
 
 /** What a decision is that takes nothing. */
-export const nothingAccepted = { accepted: [], recorded: [], changed: new Set<never>() } as const;
+export const nothingAccepted = { accepted: [], recorded: [], plain: [], changed: new Set<never>() } as const;
 
 /** A change of one field of one layer, as requested. */
 interface RequestedField {
@@ -135,7 +138,8 @@ export class ChangeCheck {
       if (value instanceof RepoconfError) errors.push(value);
       else write(path, value, "edits", changes);
     }
-    return this.#checked(caller, state, layers, edits, errors);
+    const checked = this.#checked(caller, state, layers, edits, errors);
+    return { ...checked, plain: plainParts(this.#store.trust, this.#scopes, state, checked.accepted, request.edits) };
   }
 
   /** Without the edits that break a rule across fields: of the shared layer in its own values, of the local one in what counts then. */
@@ -145,7 +149,7 @@ export class ChangeCheck {
     layers: readonly LayerValues[],
     edits: readonly LayerEdit[],
     errors: RepoconfError[],
-  ): Decision {
+  ): Omit<Decision, "plain"> {
     const [local, own] = [edits.filter(one => one.layer === "local"), edits.filter(one => one.layer !== "local")];
     const accepted = [...this.#checkReferences(caller, state.id, storedIn(layers, "shared"), own, errors)];
     if (local.length > 0) {

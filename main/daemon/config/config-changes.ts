@@ -198,7 +198,9 @@ export class ConfigChanges {
       ...(reason !== undefined && { reason }),
       ...(source === "restore" && { restored: true as const }),
     }));
-    const kept = await this.#proposals.put(caller, wanted);
+    const kept = await this.#proposals.put(caller, wanted, (repo, bytes) =>
+      this.#budget.takeProposal(caller, repo, bytes),
+    );
     return errors.map(error => {
       const outcome = error instanceof OnlyProposedError ? kept[refused.indexOf(error)] : undefined;
       if (outcome === undefined || outcome instanceof RepoconfError) return outcome ?? error;
@@ -264,8 +266,8 @@ export class ConfigChanges {
           const refused = { ...nothingAccepted, errors: [...decision.errors, refusal] };
           return { edits: atomic ? undefined : [], answer: refused };
         }
-        const { accepted, recorded } = decision;
-        return { edits: accepted, recorded, answer: decision };
+        const { accepted, recorded, plain } = decision;
+        return { edits: accepted, recorded, plain, answer: decision };
       },
     };
   }

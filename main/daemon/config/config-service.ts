@@ -23,7 +23,7 @@ import { layersOf } from "../../store/values/counted-values.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
-import { isHidden, maySeeValues, type Shown, seesEverything, shownConfig, visibleError } from "../rights/reveal.ts";
+import { isHidden, maySeeReason, type Shown, seesEverything, shownConfig, visibleError } from "../rights/reveal.ts";
 import { actorName, isOwnChange, viewChange, viewRecord } from "./change-views.ts";
 import {
   brokenFile,
@@ -40,7 +40,7 @@ import {
 } from "./config-views.ts";
 
 /** A last change as the caller may see it. */
-type LastChangeSeen = Omit<LastChange, "actor" | "paths"> & { readonly actor: string };
+type LastChangeSeen = Omit<LastChange, "actor" | "paths" | "hasReference"> & { readonly actor: string };
 
 /** Returns repositories and their configuration as a caller may see them. Knows the store, but no transport. */
 export class ConfigService {
@@ -153,10 +153,8 @@ export class ConfigService {
       try {
         const found = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
         if (found === undefined) return undefined;
-        const { paths, reason, ...change } = found;
-        // A reason may mention every field of its change.
-        const isSeen =
-          isOwnChange(caller, change.actor) || paths.every(one => maySeeValues(caller, repo, one, this.#scopes));
+        const { paths: _, hasReference: __, reason, ...change } = found;
+        const isSeen = isOwnChange(caller, change.actor) || maySeeReason(caller, repo, found, this.#scopes);
         const why = isSeen && reason !== undefined && { reason };
         return { ...change, ...why, actor: actorName(caller, change.actor) };
       } catch (error) {

@@ -14,7 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Connections } from "../socket/connections.ts";
-import { jsonBytes } from "../socket/measure.ts";
+import { hiddenBytes, jsonBytes } from "../socket/measure.ts";
 
 /** What a key would set that may only propose it. */
 export interface NewProposal {
@@ -91,10 +91,14 @@ export class Proposals {
     return this.#all;
   }
 
-  /** Keeps proposals of a key, each instead of its earlier one for the field: for each the proposal, or RepoconfError 1107 or 1108. */
+  /**
+   * Keeps proposals of a key, each instead of its earlier one for the field: for each the proposal, or RepoconfError 1107 or 1108. `take`
+   * says whether the key may make one more in the repository, of so many bytes.
+   */
   put(
     { keyId, name }: { readonly keyId: string; readonly name: string },
     wanted: readonly NewProposal[],
+    take: (repo: string, bytes: number) => RepoconfError | undefined,
   ): Promise<readonly (Proposal | RepoconfError)[]> {
     return this.#lock(async () => {
       let all = this.#all;
@@ -102,11 +106,12 @@ export class Proposals {
         const isSame = ({ key, repo, field, layer }: Proposal) =>
           key === keyId && repo === one.repo && field === one.field && layer === one.layer;
         const known = all.find(isSame);
-        if (known !== undefined && isAlike(known, one)) return known;
+        // Whether a value of the history is the one that it proposed already is not for it to know.
+        if (known !== undefined && !one.restored && isAlike(known, one)) return known;
         const { id } = known ?? { id: randomBytes(6).toString("hex") };
         const made = { ...one, id, key: keyId, by: name, time: timeText(this.#options.clock) };
         const next = [...all.filter(other => !isSame(other)), made];
-        const problem = problemOf(next.filter(({ key }) => key === keyId));
+        const problem = problemOf(next.filter(({ key }) => key === keyId)) ?? take(one.repo, bytesOf(made));
         if (problem !== undefined) return problem.inRepository(one.repo);
         all = next;
         return made;
@@ -184,11 +189,23 @@ function isAlike(one: NewProposal, other: NewProposal): boolean {
   return sameJson(comparable(one), comparable(other));
 }
 
+/** Proposals are never changed. */
+const sizes = new WeakMap<Proposal, number>();
+
+function bytesOf(proposal: Proposal): number {
+  const known = sizes.get(proposal);
+  if (known !== undefined) return known;
+  const { value, ...rest } = proposal;
+  const bytes = jsonBytes(rest) + (proposal.restored ? hiddenBytes(value) : jsonBytes(value));
+  sizes.set(proposal, bytes);
+  return bytes;
+}
+
 /** Whether a key has more proposals than it may. */
 function problemOf(own: readonly Proposal[]): RepoconfError | undefined {
   if (own.length > limits.proposalsPerKey)
     return limitExceeded("proposals of a key", own.length, limits.proposalsPerKey);
-  const bytes = own.reduce((sum, proposal) => sum + jsonBytes(proposal), 0);
+  const bytes = own.reduce((sum, proposal) => sum + bytesOf(proposal), 0);
   if (bytes <= limits.proposalBytesPerKey) return undefined;
   return limitExceeded("bytes in a key's proposals", bytes, limits.proposalBytesPerKey);
 }

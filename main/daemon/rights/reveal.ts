@@ -6,6 +6,7 @@ import type { JsonValue } from "../../../shared/json.ts";
 import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
+import type { LastChange } from "../../store/types.ts";
 import type { Caller } from "../keys/caller.ts";
 
 /** The values of a configuration that a caller may see, and the fields whose values it may not see. */
@@ -45,8 +46,18 @@ export function seesEverything(caller: Caller, repo: string): boolean {
   return mayReveal(caller) && allowsEveryField(caller.grants, "read", repo);
 }
 
+/** Whether the caller may see the reason of another's change, which may mention every field and value of it. */
+export function maySeeReason(
+  caller: Caller,
+  repo: string,
+  { paths, hasReference }: LastChange,
+  scopes: Pick<Scopes, "field">,
+): boolean {
+  return (mayReveal(caller) || !hasReference) && paths.every(path => maySeeValues(caller, repo, path, scopes));
+}
+
 /** Whether the caller may see whatever values the field's schema allows. */
-export function maySeeValues(caller: Caller, repo: string, path: string, scopes: Pick<Scopes, "field">): boolean {
+function maySeeValues(caller: Caller, repo: string, path: string, scopes: Pick<Scopes, "field">): boolean {
   const { scope = "", field = "" } = splitConfigPath(path) ?? {};
   return allows(caller.grants, "read", repo, path) && !isHidden(caller, scopes.field(scope, field)?.schema);
 }

@@ -5,7 +5,7 @@ import type { RepositoryState } from "../../store/types.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Decision } from "../config/change-check.ts";
 import type { Caller } from "../keys/caller.ts";
-import { jsonBytes } from "../socket/measure.ts";
+import { hiddenBytes, jsonBytes } from "../socket/measure.ts";
 
 /** Milliseconds in which a key may make its share of revisions again. */
 const refillTime = 60 * 60_000;
@@ -68,6 +68,16 @@ export class RevisionBudget {
     };
   }
 
+  /** Takes as much for a proposal, which is a write too. Returns RepoconfError 1107 if the key has added too much. */
+  takeProposal(
+    { keyId, owner }: Pick<Caller, "keyId" | "owner">,
+    repo: string,
+    bytes: number,
+  ): RepoconfError | undefined {
+    const wait = owner ? undefined : this.#take(keyId, repo, bytes);
+    return wait === undefined ? undefined : tooMany(repo, wait);
+  }
+
   get #share(): Retention {
     const { revisions, bytes } = this.#retention();
     return {
@@ -112,11 +122,13 @@ export class RevisionBudget {
 }
 
 /** About as many as the history's record has, which contains each value before and after. */
-function bytesOf({ stored = {} }: RepositoryState, { accepted }: Decision): number {
-  return accepted.reduce(
-    (sum, { scope, field, value }) => sum + jsonBytes(value) + jsonBytes(configValue(stored, scope, field)),
-    0,
-  );
+function bytesOf({ stored = {} }: RepositoryState, { accepted, recorded }: Decision): number {
+  return accepted.reduce((sum, edit) => {
+    const { scope, field, value } = edit;
+    // What the key may not see before it would show in what is left. It was counted as another one's value after.
+    if (recorded.includes(edit)) return sum + 2 * hiddenBytes(value);
+    return sum + jsonBytes(value) + jsonBytes(configValue(stored, scope, field));
+  }, 0);
 }
 
 function tooMany(repo: string, wait: number): RepoconfError {

@@ -2,6 +2,14 @@ import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { limits } from "../../../shared/limits.ts";
 import { shortened } from "../../../shared/shortened.ts";
 
+/** Steps in which a key may find out the size of a value that it may not see. */
+const hiddenStep = 4_096;
+
+/** The bytes of a value that a key may not see, as far as it may know them. */
+export function hiddenBytes(value: unknown): number {
+  return Math.ceil(jsonBytes(value) / hiddenStep) * hiddenStep;
+}
+
 /**
  * Checks a message's arguments before anything else reads them: nesting, binary data, size. Without recursion, because the
  * transport accepts anything that fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.

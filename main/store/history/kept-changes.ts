@@ -1,16 +1,30 @@
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { holdsReference } from "../../../shared/scopes/hidden-values.ts";
 import type { LastChange, RecordedChange } from "../types.ts";
 import type { JournalRecord, KeptChange } from "./record.ts";
 
 /** From this many fields on, a change's reason is not kept: it may mention all of them, so their names would have to be kept with it. */
 const manyFields = 32;
 
+function pathOf({ scope, field }: ConfigPath): string {
+  return joinConfigPath(scope, field);
+}
+
+/** Characters of all reasons that a checkpoint keeps, those of the newest changes: it would grow by two megabytes for 2,000 fields. */
+const mostReasons = 100_000;
+
 /** Adds a change as the last one of its fields: of those without a known one, or of all if it `isNewer`. */
 export function addLastChange(known: Map<string, LastChange>, change: RecordedChange, isNewer: boolean): void {
   const { revision, time, actor, source, reason } = change;
-  const paths = change.changes.map(({ scope, field }) => joinConfigPath(scope, field));
-  const last: LastChange = { revision, time, actor, source, paths, ...(reason !== undefined && { reason }) };
-  for (const path of paths) if (isNewer || !known.has(path)) known.set(path, last);
+  const touched = [...change.changes, ...(change.ofLayer?.changes ?? [])];
+  const hasReference = touched.some(({ before, after }) => holdsReference(before) || holdsReference(after));
+  const last: LastChange = {
+    ...{ revision, time, actor, source },
+    paths: [...new Set(touched.map(pathOf))],
+    ...(hasReference && { hasReference }),
+    ...(reason !== undefined && { reason }),
+  };
+  for (const path of change.changes.map(pathOf)) if (isNewer || !known.has(path)) known.set(path, last);
 }
 
 /**
@@ -39,11 +53,15 @@ export async function readLastChanges(
 export async function keptBefore(records: AsyncIterable<JournalRecord>): Promise<readonly KeptChange[]> {
   const last = await readLastChanges(records);
   const byRevision = Map.groupBy(last, ([, { revision }]) => revision);
+  let room = mostReasons;
+  // The newest first.
   return [...byRevision.values()].flatMap(group => {
     const [first] = group;
     if (first === undefined) return [];
-    const { paths, reason, ...change } = first[1];
+    const { paths, reason = "", ...change } = first[1];
     const fields = group.map(([path]) => path);
-    return [{ ...change, fields, ...(reason !== undefined && paths.length < manyFields && { reason, paths }) }];
+    const isKept = reason !== "" && paths.length < manyFields && reason.length <= room;
+    if (isKept) room -= reason.length;
+    return [{ ...change, fields, ...(isKept && { reason, paths }) }];
   });
 }

@@ -160,14 +160,15 @@ async function decideLayers<Answer>(
     const layers = [{ name: "shared" as const, document: repository }, ...repository.above];
     for (const { document } of layers) await document.reader.bringUpToDate();
     const states = layers.map(({ document }) => document.own);
-    const { edits, recorded = [], answer } = request.decide(repository.state);
+    const { edits, recorded = [], plain = [], answer } = request.decide(repository.state);
     const byLayer = Map.groupBy<CountedLayer, LayerEdit>(edits ?? [], ({ layer = "shared" }) => layer);
     const documents: { readonly document: LayerDocument; readonly prepared: PreparedChanges }[] = [];
     for (const { name, document } of layers) {
       const own = byLayer.get(name);
       // Without another layer, the shared one also tells that it cannot be changed.
       if (own === undefined && layers.length > 1) continue;
-      const ofLayer = { edits: own ?? [], recorded: recorded.filter(({ layer = "shared" }) => layer === name) };
+      const isOfLayer = ({ layer = "shared" }: LayerEdit) => layer === name;
+      const ofLayer = { edits: own ?? [], recorded: recorded.filter(isOfLayer), plain: plain.filter(isOfLayer) };
       documents.push({ document, prepared: await prepareEdits(repository.id, document, request, ofLayer) });
     }
     const isMissing = [...byLayer].some(([name, own]) => isNew(own) && !layers.some(layer => layer.name === name));
@@ -184,10 +185,10 @@ async function prepareEdits(
   repo: string,
   document: LayerDocument,
   request: ChangeRequest<unknown>,
-  { edits, recorded }: { readonly edits: readonly LayerEdit[]; readonly recorded: readonly LayerEdit[] },
+  { edits, ...more }: Record<"edits" | "recorded" | "plain", readonly LayerEdit[]>,
 ): Promise<PreparedChanges> {
   const ofLayer = edits.map(({ scope, field, value }) => ({ scope, field, value }));
-  const own = { ...request, decide: () => ({ edits: ofLayer, recorded, answer: undefined }) };
+  const own = { ...request, decide: () => ({ ...more, edits: ofLayer, answer: undefined }) };
   try {
     const prepared = await document.changes.prepare([{ request: own, settle: () => {} }]);
     for (const { error } of prepared.decided) if (error !== undefined) throw error;

@@ -1,3 +1,4 @@
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { timeText } from "../../time/clock.ts";
@@ -87,15 +88,15 @@ export class RepositoryChanges {
     const edits = made.flatMap(({ applied }) => applied.edits);
     const commands = this.#context.commandsAmong(edits);
     // A restore by somebody with the right to set commands gives no trust, but one by another key takes it.
-    const isOf = ({ trusts = true, source }: ChangeRequest<unknown>, isTrusted: boolean) =>
-      trusts === isTrusted && !(isTrusted && source === "restore");
-    const plainOf = (isTrusted: boolean) =>
-      plainAmong(
-        decided.flatMap(({ waiting, proposed }) =>
-          isOf(waiting.request, isTrusted) ? (proposed?.applied.edits ?? []) : [],
-        ),
-        store.scopes,
-      );
+    const isOf = ({ trusts = true, source }: ChangeRequest<unknown>, isKept: boolean, isTrusted: boolean) =>
+      (trusts && !isKept) === isTrusted && !(isTrusted && source === "restore");
+    const plainOf = (isTrusted: boolean) => {
+      const edits = decided.flatMap(({ waiting, proposed, plain }) => {
+        const isKept = (edit: ConfigPath) => plain.some(one => one.scope === edit.scope && one.field === edit.field);
+        return (proposed?.applied.edits ?? []).filter(edit => isOf(waiting.request, isKept(edit), isTrusted));
+      });
+      return plainAmong(edits, store.scopes);
+    };
     let trusted: readonly HashedValue[] = [];
     return {
       decided,

@@ -25,6 +25,8 @@ export interface Decided {
   readonly refused: boolean;
   /** Undefined if nothing changes. */
   readonly proposed?: Proposed;
+  /** Those of the edits that a later schema must not make commands without trust, also if the owner requests them. */
+  readonly plain: readonly ConfigPath[];
   /** Whether it requests values, even if the file has them already. */
   readonly hasEdits: boolean;
   /** The error that `decide` threw. */
@@ -54,13 +56,13 @@ export function* decidingBatch(
   const decided: Decided[] = [];
   for (const waiting of batch) {
     try {
-      const { edits, recorded = [], answer } = waiting.request.decide(state);
+      const { edits, recorded = [], plain = [], answer } = waiting.request.decide(state);
       const written = writingNewNames(edits ?? [], committed.target, rules.scopes);
       const [config, active] = [committed.target, state];
       const isRecorded = ({ scope, field }: ConfigPath) =>
         recorded.some(path => path.scope === scope && path.field === field);
       const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit) || isRecorded(edit));
-      const decision = { waiting, answer, refused: edits === undefined, hasEdits: (edits?.length ?? 0) > 0 };
+      const decision = { waiting, answer, refused: edits === undefined, hasEdits: (edits?.length ?? 0) > 0, plain };
       if (needed.length === 0) {
         decided.push({ ...decision, after: state });
         continue;
@@ -71,7 +73,7 @@ export function* decidingBatch(
       state = proposed.state;
       decided.push({ ...decision, after: state, proposed });
     } catch (error) {
-      decided.push({ waiting, after: state, answer: undefined, refused: true, hasEdits: false, error });
+      decided.push({ waiting, after: state, answer: undefined, refused: true, hasEdits: false, plain: [], error });
     }
   }
   return { decided, committed };

@@ -9,7 +9,10 @@ import { type HashedValue, ValueHashes } from "./value-hashes.ts";
 
 /** The maximum of remembered values for one field; older ones need to be accepted again. */
 const mostTrusted = 1_000;
-/** The same for plain values that keys set, each of which is one more write of the file. */
+/**
+ * The same for plain values that keys set, each of which is one more write of the file. With more, every value of the field counts as one
+ * that a key set: otherwise a key could have an earlier one of its own forgotten.
+ */
 const mostPlain = 100;
 
 /** A cache, because a large value is checked at each refresh of its file. Values are never mutated. */
@@ -90,7 +93,7 @@ export class TrustedValues {
   ): Promise<TrustedValues> {
     const trusted = await ValueHashes.open(
       files.trusted,
-      { member: "trusted", most: mostTrusted },
+      { member: "trusted", most: mostTrusted, beyond: "dropOldest" },
       error => onProblem("cannot write trust.json", error),
       () =>
         onDamage(
@@ -100,7 +103,7 @@ export class TrustedValues {
     );
     const plain = await ValueHashes.open(
       files.plain,
-      { member: "plain", most: mostPlain },
+      { member: "plain", most: mostPlain, beyond: "everyValue" },
       error => onProblem("cannot write plain-values.json", error),
       () =>
         onDamage(

@@ -11,11 +11,18 @@ export interface HashedValue {
   readonly hash: string;
 }
 
-/** What a file of hashes is: the name of its only member, and how many of the newest hashes of a field it keeps. */
+/** What a file of hashes is. */
 interface HashFile {
+  /** The name of its only member. */
   readonly member: string;
+  /** How many hashes of a field it keeps. */
   readonly most: number;
+  /** With more of them, the file has the oldest no longer, or every value of the field. */
+  readonly beyond: "dropOldest" | "everyValue";
 }
+
+/** In place of the hashes of a field: every value. */
+const everyValue = "*";
 
 /** `<repo> <scope>.<field>`: the hashes of values there, the newest last. */
 type Hashes = { readonly [place: string]: readonly string[] };
@@ -62,15 +69,17 @@ export class ValueHashes {
   }
 
   includes(repo: string, path: ConfigPath, hash: string): boolean {
-    return this.#at(repo, path).includes(hash);
+    const known = this.#at(repo, path);
+    return known.includes(hash) || known.includes(everyValue);
   }
 
   /** Adds values immediately, and returns those that were not there before; `saved` waits for the disk. */
   add(repo: string, values: readonly HashedValue[]): readonly HashedValue[] {
     return values.filter(({ path, hash }) => {
-      const known = this.#at(repo, path);
-      if (known.includes(hash)) return false;
-      this.#put(repo, path, [...known, hash].slice(-this.#file.most));
+      if (this.includes(repo, path, hash)) return false;
+      const { most, beyond } = this.#file;
+      const all = [...this.#at(repo, path), hash];
+      this.#put(repo, path, all.length > most && beyond === "everyValue" ? [everyValue] : all.slice(-most));
       return true;
     });
   }
@@ -89,7 +98,7 @@ export class ValueHashes {
 
   remove(repo: string, values: readonly HashedValue[]): void {
     for (const { path, hash } of values)
-      if (this.includes(repo, path, hash))
+      if (this.#at(repo, path).includes(hash))
         this.#put(
           repo,
           path,
@@ -99,7 +108,7 @@ export class ValueHashes {
 
   /** Removes every other value of a field. */
   keepOnly(repo: string, path: ConfigPath, hashes: readonly string[]): void {
-    const kept = this.#at(repo, path).filter(one => hashes.includes(one));
+    const kept = this.#at(repo, path).filter(one => one === everyValue || hashes.includes(one));
     if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
   }
 

@@ -26,6 +26,32 @@ describe("key/create", () => {
     expect(JSON.stringify(list)).not.toMatch(/hash|repoconf_/);
   });
 
+  test("changes are told by the key's id, which only the owner sees, however often its name was used", async () => {
+    await using t = await startTestDaemon({ repositories: ["shop"] });
+    const grants: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+    const ids: (string | undefined)[] = [];
+    for (const value of [1, 2]) {
+      const { result } = await t.owner.call("key/create", { name: "claude", grants });
+      const client = await t.connect(result.key);
+      await client.call("config/set", { repo: "shop", "svc.timeout": value });
+      expect(JSON.stringify(await client.call("history/list", { repo: "shop" }))).not.toContain('"key"');
+      expect(JSON.stringify(await client.call("history/search", { query: "" }))).not.toContain(result.id);
+      ids.unshift(result.id);
+      await t.owner.call("key/revoke", { id: result.id });
+    }
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 3 });
+    for (const again of [async () => {}, t.restart]) {
+      await again();
+      const { result: listed } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
+      const { result: found } = await t.owner.call("history/search", { query: "field:svc.timeout" });
+      for (const entries of [listed, found])
+        expect(entries.map(({ actor, key }) => [actor, key])).toEqual([
+          ["owner", undefined],
+          ...ids.map(id => ["claude", id]),
+        ]);
+    }
+  });
+
   test("a name in use gives 1111, and is free again after a revoke, which cannot be repeated, nor made of the owner's key", async () => {
     await using t = await startTestDaemon();
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
