@@ -75,7 +75,10 @@ describeScreen("a command that a key proposes", () => {
     expect(await button("Set this value").getAttribute("aria-disabled")).toBe("true");
     await button("Show").click();
     await reads(item, "Once it is set, this value runs as a command.");
-    await reads(item.getByRole("figure", { name: "Proposed" }), "curl one.test");
+    const proposed = item.getByRole("figure", { name: "Proposed" });
+    await reads(proposed, "curl one.test");
+    // Each character is shown: no two of them as one.
+    expect(await proposed.locator("pre").evaluate("one => getComputedStyle(one).fontVariantLigatures")).toBe("none");
 
     // It is another one before the button is pressed.
     await propose("curl two.test");
