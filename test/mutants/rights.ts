@@ -92,7 +92,7 @@ export const mutants = [
     },
     "resolving symbolic links for the owner only": {
       file: "main/daemon/folders/repository-finder.ts",
-      find: "    if (!caller.owner) return this.#index.nearestNamed(folder, isWanted);\n",
+      find: "    if (!caller.owner) return (await this.#index.nearestNamed(folder, isWanted))?.id;\n",
       name: "the daemon follows links only for the owner",
     },
     "the rule that svc* covers only the scope svc": {

@@ -33,7 +33,7 @@ export const mutants = [
     },
     "asking whether a folder without the file is the work tree (an empty mount point is one)": {
       file: "main/git/work-tree-folder.ts",
-      find: "|| !(await this.#isKnown(after)))",
+      find: "|| !this.#isKnown(after, evidence))",
       replace: ")",
       name: "keeps its values",
     },
@@ -50,9 +50,9 @@ export const mutants = [
       name: "once a person has named the folder",
     },
     "not believing the mark of an enclosing work tree's git folder": {
-      file: "main/git/work-tree.ts",
-      find: "  if (workTree?.folder !== resolve(folder)) return false;\n",
-      replace: "  if (workTree === undefined) return false;\n",
+      file: "main/git/work-tree-folder.ts",
+      find: "(isMarked && root === resolve(path))",
+      replace: "isMarked",
       name: "keeps its values",
     },
   }),

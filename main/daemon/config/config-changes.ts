@@ -90,7 +90,9 @@ export class ConfigChanges {
     const changes = { values: known(values), localValues: known(localValues), edits: known(edits) };
     const lists = request.layer === undefined ? changes.values : new Map();
     const turn = this.#yielding.begin(caller.keyId);
-    const former = await formerItems(this.#store.repositories, writable, lists, { scopes: this.#scopes, turn });
+    // Without such a list nothing waits, so that a change is decided before what the same client sends next.
+    const reading = formerItems(this.#store.repositories, writable, lists, { scopes: this.#scopes, turn });
+    const former = reading === undefined ? new Map() : await reading;
     const rest = { ...request, ...changes, formerItems: former, batch: batchOf(caller, request) };
 
     if (!request.atomic) {

@@ -16,22 +16,36 @@ interface LayeredRepository {
   load(): Promise<void>;
 }
 
+/** By repository and field, in canonical JSON. */
+type FormerItems = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+
 /**
- * What lists, which are set as a whole, have ever had in the layers above the shared ones, as far as their histories tell: by repository and
- * field, in canonical JSON. Only for lists that are merged by name, and repositories with such layers.
+ * What lists, which are set as a whole, have ever had in the layers above the shared ones, as far as their histories tell. Undefined
+ * without lists that are merged by name in repositories with such layers.
  */
-export async function formerItems(
+export function formerItems(
   repositories: { get(id: string): LayeredRepository | undefined },
   repos: readonly string[],
   values: ReadonlyMap<string, JsonValue | undefined>,
   { scopes, turn }: { readonly scopes: Scopes; readonly turn: Turn },
-): Promise<ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>> {
+): Promise<FormerItems> | undefined {
   const lists = [...values].flatMap(([path, value]) => (Array.isArray(value) ? (splitConfigPath(path) ?? []) : []));
   const merged = lists.filter(path => isMergedByName(path, scopes));
-  const all = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
-  for (const repo of merged.length === 0 ? [] : repos) {
+  const layered = repos.flatMap(repo => {
     const repository = repositories.get(repo);
-    if (repository === undefined || repository.above.length === 0) continue;
+    return repository === undefined || repository.above.length === 0 ? [] : [[repo, repository] as const];
+  });
+  return merged.length === 0 || layered.length === 0 ? undefined : readAll(layered, merged, scopes, turn);
+}
+
+async function readAll(
+  layered: readonly (readonly [repo: string, LayeredRepository])[],
+  merged: readonly ConfigPath[],
+  scopes: Scopes,
+  turn: Turn,
+): Promise<FormerItems> {
+  const all = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
+  for (const [repo, repository] of layered) {
     // One that cannot be read refuses the change.
     await repository.load().catch(() => {});
     const layers = repository.recordedLayers.filter(({ name }) => name !== "shared");
