@@ -121,3 +121,16 @@ test("scope add bundles files of other drafts that refer back to the first, and 
   await write("types.json", { definitions: { level: { minLength: "x" } } });
   await home.refuse(3, broken, /types\.json, line 1, column 38, at \/definitions\/level\/minLength: /);
 });
+
+test("scope add takes a schema whose definitions refer to its fields", async () => {
+  await using home = await makeShop();
+  const file = join(home.workFolder, "net.json");
+  const port = { type: "integer", maximum: 9, default: 1 };
+  const schema = {
+    properties: { port, other: { $ref: "#/$defs/list/items", default: 2 }, "the-env": { "x-env": "E", default: "" } },
+    $defs: { list: { items: { $ref: "#/properties/port" } } },
+  };
+  await writeFile(file, JSON.stringify(schema));
+  expect((await home.run(["scope", "add", file, "--yes"])).output).toContain("Copied the scope net");
+  await home.refuse(3, ["set", "net.other=10"], "must be at most 9");
+});

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
@@ -42,6 +44,18 @@ describeScreen("the start page", () => {
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
     await reads(page.getByRole("main"), "Nothing needs attention");
+  });
+
+  test("lists each problem of a refused schema with its place", async () => {
+    const window = await openShop({});
+    const { screen, page } = window;
+    const file = join(screen.t.homeFolder, "scopes/tool.schema.json");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify({ properties: { a: { type: "text" }, b: { minLength: -1 } } }));
+    await openStart(page);
+    const problems = reason(page, "Problems of the daemon");
+    await reads(problems, `${file}, line 1, column 28, at /properties/a/type: the field "a"`);
+    await reads(problems, "at /properties/b/minLength: ");
   });
 
   test("lists edits in conflict, with a link to each, and refused edits", async () => {

@@ -6,6 +6,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
 import { describeEffect, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { pointerTokens } from "../../../shared/value-edit.ts";
 import type { OfferedScope } from "../../check/offered-scopes.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
@@ -48,7 +49,7 @@ export async function reviewScope(
   return { ...one, effects, compiled, hash };
 }
 
-/** The schema with only the fields that run as commands and those that they refer to: it may be larger than a message. */
+/** The schema with only the fields that run as commands and those that something refers to: it may be larger than a message. */
 function withCommands({ schema, unset }: Scope): JsonObject {
   // One that is not set may have a type without null, so its null must not be taken for a default.
   const fields = Object.entries(schema.properties).map(([name, { default: byDefault, ...field }]) => {
@@ -57,7 +58,9 @@ function withCommands({ schema, unset }: Scope): JsonObject {
   });
   const commands = fields.filter(([, field]) => runsAsCommand(field));
   const targets = commands.map(([, field]) => field["x-keyOf"]);
-  const kept = fields.filter(([name, field]) => runsAsCommand(field) || targets.includes(name));
+  const references = JSON.stringify(schema).matchAll(/"\$ref":"#\/properties\/([^"/]+)/g);
+  const referred = new Set([...references].flatMap(([, token = ""]) => pointerTokens(`/${decodeURIComponent(token)}`)));
+  const kept = fields.filter(([name, field]) => runsAsCommand(field) || targets.includes(name) || referred.has(name));
   return { ...schema, properties: Object.fromEntries(kept) } as unknown as JsonObject;
 }
 
