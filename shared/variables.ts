@@ -3,6 +3,7 @@ import { joinConfigPath } from "./config-path.ts";
 import { RepoconfError } from "./errors.ts";
 import { isJsonObject, type JsonValue } from "./json.ts";
 import type { RepositoryEntry } from "./protocol.ts";
+import { isSecretReference } from "./scopes/hidden-values.ts";
 import type { FieldSchema } from "./scopes/scope-schema.ts";
 import { rawValue } from "./typed-value.ts";
 
@@ -12,6 +13,8 @@ interface Variable {
   readonly text: string;
   /** The `<scope>.<field>` from which it comes. */
   readonly field: string;
+  /** Whether it is a reference to a secret, or of a field with `x-secret`. */
+  readonly isSecret: boolean;
 }
 
 /** The variables by name. */
@@ -37,11 +40,15 @@ export interface EnvironmentSource {
 /** This field is a list of variables with names and values. Every home has it, so a key for which it is not there may not read it. */
 export const listField = "svc.envvars";
 
-/** The fields that the environment consists of. */
-export function environmentFields(fields: Fields): string[] {
+/** The fields that the environment consists of; but for a run, without those that only a run has. */
+export function environmentFields(fields: Fields, isForRun = false): string[] {
   return [...fields]
-    .filter(([path, schema]) => path === listField || schema["x-env"] !== undefined)
+    .filter(([path, schema]) => path === listField || isVariable(schema, isForRun))
     .map(([path]) => path);
+}
+
+function isVariable(schema: FieldSchema | undefined, isForRun: boolean): boolean {
+  return schema?.["x-env"] !== undefined && (isForRun || schema["x-env-in"] !== "run");
 }
 
 /**
@@ -50,8 +57,8 @@ export function environmentFields(fields: Fields): string[] {
  * a run if values are missing.
  */
 export function variablesOf(source: EnvironmentSource): Variables {
-  const { repo, config, fields, waiting, masked, linked, isForRun } = source;
-  const own = environmentFields(fields);
+  const { repo, config, fields, waiting, masked, linked, isForRun = false } = source;
+  const own = environmentFields(fields, isForRun);
   if (own.length === 0) throw noneReadable();
   const hidden = masked.filter(path => own.includes(path));
   if (hidden.length > 0) throw hiddenValues(hidden);
@@ -61,7 +68,7 @@ export function variablesOf(source: EnvironmentSource): Variables {
     const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${repo}`;
     throw new RepoconfError(1114, message, { repo });
   }
-  const missing = isForRun === true ? missingFields(config, fields).filter(path => !masked.includes(path)) : [];
+  const missing = isForRun ? missingFields(config, fields).filter(path => !masked.includes(path)) : [];
   if (missing.length > 0) {
     const message = `Nothing was run, because no value is set for ${missing.join(", ")}, which the scope requires. Set it: repoconf set ${missing[0]}=VALUE`;
     throw new RepoconfError(1103, message, { repo });
@@ -70,18 +77,19 @@ export function variablesOf(source: EnvironmentSource): Variables {
   for (const { scope, field, value } of configEntries(config)) {
     const path = joinConfigPath(scope, field);
     const unusable = (why: string) => new RepoconfError(1103, why, { repo, field: path });
-    for (const [name, text] of variablesIn(path, value, fields)) {
+    for (const [name, text] of variablesIn(path, value, fields, isForRun)) {
       const namesake = variables.get(name);
       if (namesake !== undefined)
         throw unusable(`${namesake.field} and ${path} would both be ${name}. Rename one of them.`);
       if (text.includes("\0")) throw unusable(cannotContain(path, name, "a NUL character"));
       if (!text.isWellFormed()) throw unusable(cannotContain(path, name, "half of a character (a lone surrogate)"));
-      variables.set(name, { text, field: path });
+      const isSecret = isSecretReference(text) || fields.get(path)?.["x-secret"] === true;
+      variables.set(name, { text, field: path, isSecret });
     }
   }
   const ofWorktree = linked === undefined ? {} : { REPOCONF_WORKTREE: linked.name, REPOCONF_SLOT: `${linked.slot}` };
   for (const [name, text] of Object.entries(ofWorktree))
-    if (!variables.has(name)) variables.set(name, { text, field: "linked" });
+    if (!variables.has(name)) variables.set(name, { text, field: "linked", isSecret: false });
   return variables;
 }
 
@@ -98,12 +106,19 @@ function cannotContain(path: string, name: string, what: string): string {
   return `${of} contains ${what}, which a variable cannot contain. Set it again without that.`;
 }
 
-function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly [name: string, text: string])[] {
+function variablesIn(
+  path: string,
+  value: JsonValue,
+  fields: Fields,
+  isForRun: boolean,
+): (readonly [name: string, text: string])[] {
   if (path === listField && Array.isArray(value))
     return value.flatMap(one => (isJsonObject(one) ? [[String(one["name"]), String(one["value"])] as const] : []));
-  const name = fields.get(path)?.["x-env"];
+  const schema = fields.get(path);
+  const name = schema?.["x-env"];
   // Null means that the variable is not set.
-  return name === undefined || value === null ? [] : [[name, rawValue(value)]];
+  if (name === undefined || value === null || !isVariable(schema, isForRun)) return [];
+  return [[name, rawValue(value)]];
 }
 
 function noneReadable(): RepoconfError {

@@ -87,6 +87,7 @@ const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [ke
 const ofField: JsonObject = {
   "x-command": flag,
   "x-env": { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+  "x-env-in": { const: "run" },
   "x-secret": flag,
   "x-renamedFrom": oneOrMore,
   "x-layers": { type: "array", minItems: 1, uniqueItems: true, items: { enum: ["shared", "local"] } },

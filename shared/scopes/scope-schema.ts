@@ -21,6 +21,8 @@ export interface ValueSchema {
    * command.
    */
   readonly "x-env"?: string;
+  /** Ours, for a whole field with `x-env`: only `repoconf run` gives the variable, no interactive shell has it. */
+  readonly "x-env-in"?: "run";
   /** Ours, for a whole field: the value is a secret, so it should be a reference to one. */
   readonly "x-secret"?: boolean;
   /** Ours, for a whole field: the layers that may have a value of it, such as `["shared"]`; if left out, all. */
@@ -51,7 +53,15 @@ export interface ScopeSchema {
 }
 
 /** Keywords about a whole field. Elsewhere in a schema they have no effect. */
-export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom", "x-layers", "x-keyOf"] as const;
+export const fieldKeywords = [
+  "x-command",
+  "x-env",
+  "x-env-in",
+  "x-secret",
+  "x-renamedFrom",
+  "x-layers",
+  "x-keyOf",
+] as const;
 
 /**
  * Whether a field's value can run as a command. Environment variables can too (LD_PRELOAD, NODE_OPTIONS, PATH and others), and no

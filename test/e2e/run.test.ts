@@ -46,9 +46,10 @@ describe("repoconf run", () => {
     });
   });
 
-  test.each<[title: string, command: readonly string[], code: number]>([
+  test.each<[title: string, command: readonly string[], code: number | null]>([
     ["its exit code", script("process.exit(7)"), 7],
-    ["a signal that ends it, as 128 and its number", script("process.kill(process.pid, 'SIGKILL')"), 137],
+    // It is its own: a shell makes 137 of it.
+    ["a signal that ends it", script("process.kill(process.pid, 'SIGKILL')"), null],
     ["127 for one that is not there", ["no-such-command"], 127],
     ["126 for one that cannot be run", ["./"], 126],
   ])("passes on %s", async (_title, command, code) => {

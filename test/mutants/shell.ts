@@ -12,7 +12,7 @@ export const mutants = [
     "forwarding signals to the command (they end only repoconf)": {
       file: "main/cli/system/child-command.ts",
       find: "    process.on(signal, handler);\n",
-      name: "and exits as the command does",
+      name: "restarts the command once for each change",
     },
   }),
   ...killedBy("shell", "test/e2e/env.test.ts", {

@@ -10,10 +10,13 @@ import { runRows } from "../options.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { flushOutput, printFailure, printNote } from "../output/terminal.ts";
-import { ChildCommand, codeOfSignal, forwardSignals, runOnce } from "../system/child-command.ts";
+import { becomeCommand } from "../system/become-command.ts";
+import { ChildCommand, type ChildOptions, codeOfSignal, forwardSignals, runOnce } from "../system/child-command.ts";
+import { shortestSecret } from "../system/redactor.ts";
 
 export interface RunOptions extends SessionOptions, RepositoryOptions {
   readonly watch?: boolean;
+  readonly redact?: boolean;
 }
 
 /** `repoconf run -- COMMAND`: runs a command with the environment of a repository. */
@@ -22,9 +25,10 @@ export function addRunCommand(program: Command): void {
     .argument("<command...>", "the command and its arguments, preferably after --")
     .summary("run a command with the environment of a repository")
     .description(
-      "run a command with the environment of a repository\n\nThe variables come from svc.envvars and from every field whose schema has x-env, and are added to the current environment. Nothing is written to disk. Signals are forwarded to the command, and repoconf exits with its exit code: 127 if it is not found, 126 if it cannot be run, 128 plus the signal number if a signal killed it.",
+      "run a command with the environment of a repository\n\nThe variables come from svc.envvars and from every field whose schema has x-env, and are added to the current environment. Nothing is written to disk. repoconf becomes the command, which has its process id, terminal, signals and exit code: 127 if it is not found, 126 if it cannot be run. With --watch or --redact, on Windows, and with Node before 22.15, repoconf stays in front of it: it forwards SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but not what the terminal sends to both, and exits with its exit code, or 128 plus the signal number if a signal killed it.",
     )
     .option("--watch", "restart it when the environment changes")
+    .option("--redact", "mask secrets in what it prints, except on a terminal")
     // Options after the command belong to the command.
     .passThroughOptions()
     .action(run);
@@ -42,9 +46,14 @@ async function run(command: readonly string[], options: RunOptions): Promise<voi
     const environment = await resolveVariables(variables, home);
     // Without --watch the daemon is not needed any more, and may stop before the command ends.
     if (!options.watch) client.close();
-    code = options.watch
-      ? await runWatched(command, { client, home, repository }, variables, environment)
-      : await runOnce(command, environment);
+    const secretsOf = (read: Variables, values: typeof environment) =>
+      options.redact ? { secrets: secretsIn(read, values) } : {};
+    if (options.watch) {
+      code = await runWatched(command, { client, home, repository, secretsOf }, variables, environment);
+    } else {
+      if (!options.redact) becomeCommand(command, environment);
+      code = await runOnce(command, environment, secretsOf(variables, environment));
+    }
   }
   await flushOutput();
   process.exit(code);
@@ -54,12 +63,25 @@ interface Watched {
   readonly client: RepoconfClient;
   readonly home: Home;
   readonly repository: RepositoryEntry;
+  secretsOf(variables: Variables, values: { readonly [name: string]: string }): ChildOptions;
+}
+
+function secretsIn(variables: Variables, values: { readonly [name: string]: string }): string[] {
+  const secrets = [...variables]
+    .filter(([, { isSecret }]) => isSecret)
+    .map(([name]) => [name, values[name] ?? ""] as const);
+  const short = secrets.filter(([, text]) => text !== "" && text.length < shortestSecret).map(([name]) => name);
+  if (short.length > 0)
+    printNote(
+      `Not masked, because texts of fewer than ${shortestSecret} characters are part of others: ${short.join(", ")}.`,
+    );
+  return secrets.map(([, text]) => text);
 }
 
 /** Runs the command and restarts it after each change of its environment, until a signal ends it or the repository is removed. */
 async function runWatched(
   command: readonly string[],
-  { client, home, repository }: Watched,
+  { client, home, repository, secretsOf }: Watched,
   variables: Variables,
   environment: { readonly [name: string]: string },
 ): Promise<number> {
@@ -67,7 +89,7 @@ async function runWatched(
   let current = variables;
   let signalled: NodeJS.Signals | undefined;
   let nothingRan = false;
-  let running = start(environment);
+  let running = start(variables, environment);
   using _signals = forwardSignals((signal, isForCommand) => {
     if (isForCommand) running.child.kill(signal);
     if (signal !== "SIGINT" && signal !== "SIGTERM" && signal !== "SIGHUP") return;
@@ -77,8 +99,8 @@ async function runWatched(
     stop.abort();
   });
 
-  function start(values: { readonly [name: string]: string }) {
-    const child = new ChildCommand(command, values);
+  function start(read: Variables, values: { readonly [name: string]: string }) {
+    const child = new ChildCommand(command, values, secretsOf(read, values));
     const state = { child, hasEnded: false, isReplaced: false };
     void child.ended.then(code => {
       state.hasEnded = true;
@@ -92,8 +114,9 @@ async function runWatched(
 
   async function restartIfChanged(): Promise<void> {
     let values: { readonly [name: string]: string };
+    let wanted: Variables;
     try {
-      const wanted = await readVariables(client, repository, { isForRun: true, isQuiet: true });
+      wanted = await readVariables(client, repository, { isForRun: true, isQuiet: true });
       if (isSame(wanted, current)) return;
       values = await resolveVariables(wanted, home);
       current = wanted;
@@ -106,7 +129,7 @@ async function runWatched(
     signalled = undefined;
     running.isReplaced = true;
     if (!running.hasEnded) await running.child.stop();
-    if (signalled === undefined) running = start(values);
+    if (signalled === undefined) running = start(wanted, values);
     else stop.abort();
   }
 

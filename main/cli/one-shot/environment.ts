@@ -4,6 +4,7 @@ import type { EnvOptions } from "../commands/env.ts";
 import type { RunOptions } from "../commands/run.ts";
 import { environmentText } from "../environment/formats.ts";
 import { flushOutput, isTerminal, printValue } from "../output/terminal.ts";
+import { becomeCommand } from "../system/become-command.ts";
 import { runOnce } from "../system/child-command.ts";
 import { askAbout, fieldsOf } from "./ask-daemon.ts";
 
@@ -21,6 +22,7 @@ export async function env(_none: readonly string[], options: EnvOptions): Promis
 export async function run(command: readonly string[], options: RunOptions): Promise<boolean> {
   const variables = await readEnvironment(options, true);
   if (variables === undefined) return false;
+  becomeCommand(command, variables);
   const code = await runOnce(command, variables);
   await flushOutput();
   process.exit(code);

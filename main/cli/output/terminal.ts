@@ -79,6 +79,14 @@ export const commanderOutput = {
   writeErr: (text: string) => void errorOutput().write(visibleLines(text)),
 };
 
+/** Leaves standard output and error as they were found, for a program that has them after this one: Node makes pipes non-blocking. */
+export function releaseOutput(): void {
+  for (const stream of isErrorOutputUsed ? [process.stdout, process.stderr] : [process.stdout]) {
+    const { _handle: handle } = stream as { readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null };
+    handle?.setBlocking?.(true);
+  }
+}
+
 /** Resolves when all output has been written. */
 export async function flushOutput(): Promise<void> {
   const streams = isErrorOutputUsed ? [process.stdout, process.stderr] : [process.stdout];

@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
+import { type Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { isatty } from "node:tty";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { printFailure } from "../output/terminal.ts";
+import { isInForeground } from "./foreground.ts";
+import { Redactor } from "./redactor.ts";
 
 /** The exit codes of shells for a command that does not exist, and for one that cannot be run. */
 const notFound = 127;
@@ -12,31 +16,61 @@ const gracePeriod = 10_000;
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
-/** The user's command. It shares our standard input, output and error; with `input`, it reads that instead of ours. */
+export interface ChildOptions {
+  /** What the command reads, instead of our standard input. */
+  readonly input?: string;
+  /** What is masked in its output and its errors, where these are no terminal. */
+  readonly secrets?: Iterable<string>;
+}
+
+/** The user's command. It shares our standard input, output and error, but for `ChildOptions`. */
 export class ChildCommand {
-  readonly #child: ChildProcess;
+  /** Undefined if the system refused to start one. */
+  readonly #child: ChildProcess | undefined;
   /** Resolves with the exit code as shells report it: 128 plus the signal number after a signal. */
   readonly ended: Promise<number>;
 
-  constructor(command: readonly string[], environment: { readonly [name: string]: string }, input?: string) {
+  constructor(
+    command: readonly string[],
+    environment: { readonly [name: string]: string },
+    { input, secrets }: ChildOptions = {},
+  ) {
     const [program = "", ...args] = command;
-    const stdio = [input === undefined ? "inherit" : "pipe", "inherit", "inherit"] as const;
-    this.#child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: [...stdio] });
+    const masked = (descriptor: number) => (secrets === undefined || isatty(descriptor) ? "inherit" : "pipe");
+    const stdio = [input === undefined ? "inherit" : "pipe", masked(1), masked(2)] as const;
+    let child: ChildProcess;
+    try {
+      child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: [...stdio] });
+    } catch (error) {
+      // Arguments and environment may be too long.
+      this.ended = Promise.resolve(cannotStart(program, error instanceof Error ? error : new Error(String(error))));
+      return;
+    }
+    this.#child = child;
+    const { stdout, stderr } = child;
+    const written = [
+      stdout && redact(stdout, process.stdout, secrets),
+      stderr && redact(stderr, process.stderr, secrets),
+    ];
     // It may end without reading all of it.
-    this.#child.stdin?.on("error", () => {});
-    this.#child.stdin?.end(input);
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(input);
     this.ended = new Promise(resolve => {
-      this.#child.once("error", error => resolve(cannotStart(program, error)));
-      this.#child.once("exit", (code, signal) => resolve(code ?? codeOfSignal(signal)));
+      child.once("error", error => resolve(cannotStart(program, error)));
+      child.once("exit", async (code, signal) => {
+        // What it has left running may print more.
+        await Promise.all(written);
+        resolve(code ?? codeOfSignal(signal));
+      });
     });
   }
 
   get hasStarted(): boolean {
-    return this.#child.pid !== undefined;
+    return this.#child?.pid !== undefined;
   }
 
   kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+    this.#child?.kill(signal);
   }
 
   /** Sends SIGTERM, and SIGKILL if the command does not exit. */
@@ -50,11 +84,9 @@ export class ChildCommand {
 
 /** Forwards signals until disposed, except Ctrl+C on a terminal, which the command gets anyway and would see twice. */
 export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: boolean) => void): Disposable {
-  // Does not touch process.stdin, which would start to read the command's input.
-  const hasTerminal = [0, 1, 2].some(descriptor => isatty(descriptor));
   const handlers = forwarded.map(signal => {
-    const isFromTerminal = hasTerminal && (signal === "SIGINT" || signal === "SIGQUIT");
-    const handler = () => onSignal(signal, !isFromTerminal);
+    const isKey = signal === "SIGINT" || signal === "SIGQUIT";
+    const handler = () => onSignal(signal, !(isKey && isInForeground()));
     process.on(signal, handler);
     return () => process.off(signal, handler);
   });
@@ -65,12 +97,27 @@ export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: 
   };
 }
 
-/** Runs the command, and passes on signals. Resolves with its exit code. */
+/** Resolves when all of it is written, or nobody reads it any more. */
+async function redact(from: Readable, to: NodeJS.WriteStream, secrets: Iterable<string> = []): Promise<void> {
+  const redactor = new Redactor(secrets);
+  const masking = new Transform({
+    transform: (part: Buffer, _encoding, done) => done(null, redactor.push(part)),
+    flush: done => done(null, redactor.end()),
+  });
+  await pipeline(from, masking, to, { end: false }).catch(error => {
+    // A reader that has left is no mistake: the command notices when it writes more.
+    if (!["EPIPE", "ERR_STREAM_PREMATURE_CLOSE"].includes(systemErrorCode(error) ?? "")) throw error;
+    from.destroy();
+  });
+}
+
+/** Runs the command as a child, and passes on signals. Resolves with its exit code. */
 export async function runOnce(
   command: readonly string[],
   environment: { readonly [name: string]: string },
+  options?: ChildOptions,
 ): Promise<number> {
-  const child = new ChildCommand(command, environment);
+  const child = new ChildCommand(command, environment, options);
   using _signals = forwardSignals((signal, isForCommand) => {
     if (isForCommand) child.kill(signal);
   });

@@ -154,7 +154,9 @@ export async function execOnChanges(options: ExecOptions): Promise<number> {
     };
     // What came before all values is in them.
     const from = shown.findLastIndex(one => "whole" in one);
-    const child = new ChildCommand(options.command, environment, `${JSON.stringify(shown.slice(Math.max(0, from)))}\n`);
+    const child = new ChildCommand(options.command, environment, {
+      input: `${JSON.stringify(shown.slice(Math.max(0, from)))}\n`,
+    });
     running = child;
     return child;
   }
