@@ -46,7 +46,7 @@ export interface ConfigChangeRequest {
   /** Where `values` and `edits` belong; undefined: each where the value that counts is stored. */
   readonly layer?: Layer | undefined;
   /** What the local layer of a repository once had of a list that is merged by name. See `WantedList`. */
-  readonly formerItems?: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+  readonly formerItems?: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>> | undefined;
   /** Edits inside the values of fields that are not in `values`, also by field. */
   readonly edits?: ReadonlyMap<string, readonly ValueEdit[]>;
   readonly source: Exclude<ValueSource, "edits">;

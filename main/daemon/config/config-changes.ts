@@ -92,8 +92,7 @@ export class ConfigChanges {
     const turn = this.#yielding.begin(caller.keyId);
     // Without such a list nothing waits, so that a change is decided before what the same client sends next.
     const reading = formerItems(this.#store.repositories, writable, lists, { scopes: this.#scopes, turn });
-    const former = reading === undefined ? new Map() : await reading;
-    const rest = { ...request, ...changes, formerItems: former, batch: batchOf(caller, request) };
+    const rest = { ...request, ...changes, formerItems: reading && (await reading), batch: batchOf(caller, request) };
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
