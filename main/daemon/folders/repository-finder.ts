@@ -76,7 +76,8 @@ export class RepositoryFinder {
       if (found !== undefined) return { id: found.id };
     } else {
       const found = await this.#findOnDisk(folder);
-      const own = found?.worktree && (await this.worktrees.attach(found.id, found.worktree, caller));
+      const own =
+        found?.worktree && (await this.worktrees.attach(found.id, found.worktree, caller).catch(cannotUse(folder)));
       if (own !== undefined) return { id: own };
       const linked = found?.worktree && (await this.worktrees.slotIn(found.id, found.worktree));
       if (found !== undefined) return { ...found, ...(linked !== undefined && { linked }) };

@@ -4,7 +4,7 @@ import { dirname, join, parse, relative, sep } from "node:path";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { Grants } from "../../../shared/grants.ts";
-import { foreignDisks } from "../../files/foreign-disks.ts";
+import { foreignDisks, UnreachableDiskError } from "../../files/foreign-disks.ts";
 import { realFolder } from "../../files/real-folder.ts";
 import { type AddedWorktree, isFolder } from "../../git/added-folder.ts";
 import { commonFolderOf, findWorkTree, linkedWorktrees, readWorkTree } from "../../git/git.ts";
@@ -78,7 +78,7 @@ export class Worktrees {
       const { folder, root } = worktree;
       // What was listed a moment ago may have been removed or moved.
       const { linked } = (await readWorkTree(root)) ?? {};
-      if (linked?.common !== worktree.linked.common)
+      if (linked?.common !== worktree.linked.common || (await isElsewhere(this.#store, base)))
         throw new RepoconfError(1102, `${root} is not a linked worktree of the repository ${base} any more.`);
       const known = this.of(base).filter(id => repositories.brief(id)?.path === folder);
       for (const id of known) if (!(await isElsewhere(this.#store, id))) return id;
@@ -180,6 +180,8 @@ export class Worktrees {
   }
 }
 
+/** Whether the worktree is what it was, the request asks once more. */
 function ignoreRemoved(error: unknown): void {
+  if (error instanceof UnreachableDiskError) return;
   if (!(error instanceof RepoconfError) || error.code !== 1102) throw error;
 }

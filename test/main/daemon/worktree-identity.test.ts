@@ -70,7 +70,10 @@ test.each([false, true])(
     await w.makeClone("main", treeTextOf("stranger.test", "main"));
     if (wasAway) await t.restart();
     const text = await readFile(at("main", ".repoconf.json"), "utf8");
-    for (const client of [await w.tool(), t.owner]) expect(await w.values("main", client)).toBe(1102);
+    await git(at("main"), "worktree", "add", at("theirs"));
+    for (const client of [await w.tool(), t.owner])
+      for (const name of ["theirs", "main"]) expect([name, await w.values(name, client)]).toEqual([name, 1102]);
+    expect(await w.ids()).toEqual(["main"]);
     const { errors } = await t.owner.call("repo/find", { path: at("main") });
     expect(errors).toMatchObject([{ repo: "main", message: expect.stringContaining(`repo move main ${at("main")}`) }]);
     expect((await t.owner.call("repo/add", { id: "x", name: "x", path: at("main") })).errors).toMatchObject([
