@@ -75,7 +75,7 @@ export const mutants = [
       name: "a stranger's clone in the place of a main work tree",
     },
     "the worktree's own mark, for one that was made again": {
-      file: "main/store/repository/own-folder.ts",
+      file: "main/store/hand-edits/own-folder.ts",
       find: "const isOurs = isMarked && (base === undefined || linked !== undefined);",
       replace: "const isOurs = base !== undefined && linked !== undefined;",
       name: "a worktree that is removed and made again at once",

@@ -5,7 +5,7 @@ import { foreignDisks } from "../../files/foreign-disks.ts";
 import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { hasInTreeFile, pointersTo } from "../../git/work-tree.ts";
-import { isElsewhere } from "../../store/repository/own-folder.ts";
+import { isElsewhere } from "../../store/hand-edits/own-folder.ts";
 import type { Store } from "../../store/store.ts";
 
 /** An in-tree repository whose folder has moved, as it seems. */

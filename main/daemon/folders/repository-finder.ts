@@ -4,7 +4,7 @@ import { limits } from "../../../shared/limits.ts";
 import { UnreachableDiskError } from "../../files/foreign-disks.ts";
 import { type AddedFolder, type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
-import { isElsewhere } from "../../store/repository/own-folder.ts";
+import { isElsewhere } from "../../store/hand-edits/own-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { LinkedName } from "../../store/types.ts";
 import type { ConfigService } from "../config/config-service.ts";

@@ -10,7 +10,7 @@ import { type AddedWorktree, isFolder } from "../../git/added-folder.ts";
 import { commonFolderOf, findWorkTree, linkedWorktrees, readWorkTree } from "../../git/git.ts";
 import { markDigits, pointersTo } from "../../git/work-tree.ts";
 import { keptSlot } from "../../git/worktree-slots.ts";
-import { isElsewhere } from "../../store/repository/own-folder.ts";
+import { isElsewhere } from "../../store/hand-edits/own-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { LinkedName } from "../../store/types.ts";
 import type { Clock } from "../../time/clock.ts";

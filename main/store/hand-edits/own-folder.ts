@@ -1,12 +1,22 @@
 import { join } from "node:path";
 import { gitEvidence } from "../../git/work-tree.ts";
-import type { StorePaths } from "../types.ts";
-import type { Repositories } from "./repositories.ts";
-import type { Repository } from "./repository.ts";
+import type { RepositoryFiles } from "../mirror/repository-files.ts";
+import type { RepositorySummary, StorePaths } from "../types.ts";
 
+/** Of a store. */
 interface KnownRepositories {
-  readonly repositories: Repositories<Repository>;
+  readonly repositories: {
+    brief(id: string): Pick<RepositorySummary, "path" | "inTree" | "base"> | undefined;
+    get(id: string): KnownRepository | undefined;
+  };
   readonly paths: Pick<StorePaths, "repositories">;
+}
+
+/** See `Repository`. */
+interface KnownRepository {
+  readonly files: Pick<RepositoryFiles, "findForeign" | "isFolderUnknown">;
+  load(): Promise<void>;
+  refresh(): Promise<unknown>;
 }
 
 /**
