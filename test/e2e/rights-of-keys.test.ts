@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { list, type ReadEntry } from "tar";
 import { afterAll, describe, expect, test } from "vitest";
 import { addScope, makeShop } from "../helpers/command-home.ts";
 
@@ -88,6 +89,27 @@ describe("a key without the right commands", () => {
     const free = await keyWith("free", "--right", "write", "--commands");
     await home.succeed(["set", "deploy.run=test", ...free]);
   });
+});
+
+test("a backup has nothing that keys propose, and last of all which plain values they set", async () => {
+  await addScope(home, "plain", { text });
+  const key = await keyWith("proposer", "--right", "write");
+  await home.succeed(["set", "plain.text=theirs", ...key]);
+  await home.refuse(3, ["set", "deploy.run=planted-proposal", ...key], "waits for a person");
+  const file = join(home.workFolder, "backup.tar.gz");
+  await home.succeed(["backup", file]);
+  const names: string[] = [];
+  let content = "";
+  const onReadEntry = (entry: ReadEntry) => {
+    names.push(entry.path);
+    entry.on("data", part => {
+      content += part.toString();
+    });
+  };
+  await list({ file, onReadEntry });
+  expect(names.at(-1)).toBe("plain-values.json");
+  expect(content).toContain("shop plain.text");
+  expect(content).not.toContain("planted-proposal");
 });
 
 describe("repoconf key create", () => {

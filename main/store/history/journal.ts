@@ -413,8 +413,11 @@ export class Journal {
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
-    // The newest text record is repeated, because `open` reads only the newest segment.
-    const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, revision }];
+    // The newest text record is repeated, because `open` reads only the newest segment: with all that is to be known if a power loss cuts
+    // off what follows.
+    const { lineage, position } = head;
+    const known = { revision, ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
+    const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, ...known }];
     const before = head.segment === undefined ? [] : keptBefore(this.backward(revision));
     const lastChanges = await Promise.resolve(before).catch(unknownIfDamaged);
     const kept = lastChanges !== undefined && { lastChanges };

@@ -2,10 +2,10 @@ import { readdir, readFile, truncate, unlink, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Retention } from "../../../../main/store/history/journal.ts";
-import { parseLine } from "../../../../main/store/history/record.ts";
+import { parseLine, type TextRecord } from "../../../../main/store/history/record.ts";
 import { JournalDamageError, SegmentMissingError } from "../../../../main/store/history/segment.ts";
 import { until } from "../../../helpers/daemon.ts";
-import { appendUpTo, collect, configOf, openJournal, revisionsOf } from "../../../helpers/journal.ts";
+import { appendUpTo, changeTo, collect, configOf, openJournal, revisionsOf } from "../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /** Segments of two revisions. */
@@ -47,6 +47,29 @@ describe("a journal of several segments", () => {
     const { journal } = await openJournal(folder.path, { retention });
     await appendUpTo(journal, 5, 6);
     expect(await revisionsOf(journal.forward(0, 6))).toEqual(range(1, 6));
+  });
+
+  test("knows whose history it is, and up to where, if the newest one is torn behind the text record that it repeats", async () => {
+    await using folder = await temporaryFolder();
+    const { journal: before } = await openJournal(folder.path, { retention });
+    // As the first one that a start finds, it does not say so itself.
+    const text: TextRecord = {
+      ...{ kind: "text", revision: 1, fileRevision: 1, textHash: "one", replacedRevision: 0, replacedHash: "none" },
+      isFullyActive: true,
+    };
+    await before.append([changeTo(1), text], {});
+    for (const revision of [2, 3])
+      await before.append([{ ...changeTo(revision), position: `log ${revision}` }], configOf(revision - 1));
+    const path = join(folder.path, "shop.0-2.jsonl");
+    const lines = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, `${lines.slice(0, 2).join("\n")}\n`);
+    const { journal } = await openJournal(folder.path, { retention });
+    expect(journal.head).toMatchObject({
+      revision: 2,
+      lineage: "first",
+      position: "log 2",
+      textRecord: { textHash: "one" },
+    });
   });
 
   test("keeps one aside that claims 5 GB, and reads the others", async () => {
