@@ -145,7 +145,10 @@ describe("a batch", () => {
     const { restored, left } = await client.undoBatch(batch);
     expect(restored.map(({ repo }) => repo)).toEqual(["b"]);
     expect(left).toEqual([
-      { repo: "a", field: "svc.services", message: expect.stringContaining('svc.default refers to "web"') },
+      {
+        ...{ repo: "a", field: "svc.services", message: expect.stringContaining('svc.default refers to "web"') },
+        error: expect.objectContaining({ code: 1103 }),
+      },
     ]);
     expect((await tool.call("history/search", { query: "", batch })).result).toEqual([]);
   });

@@ -83,7 +83,7 @@ test("values before a recovery can be erased, although a damaged record is in be
   await shop.set({ "svc.timeout": 41 });
   expect((await t.owner.call("history/forget", { repo: "shop", field: "svc.timeout" })).errors).toEqual([]);
   for (const name of await readdir(join(t.homeFolder, "journal")))
-    expect(await readFile(join(t.homeFolder, "journal", name), "utf8")).not.toMatch(/:(93|40)\b/);
+    expect(await readFile(join(t.homeFolder, "journal", name), "utf8")).not.toMatch(/":(93|40)\b/);
   expect((await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result).toEqual({
     svc: { timeout: 41 },
   });
