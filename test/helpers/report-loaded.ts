@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "./spawned-daemon.ts";
 
-/** Writes to standard error, when a process ends, which parts of Node and which of our own files it has loaded. */
+/** Writes to standard error, when a process ends or becomes another program, which parts of Node and which of our own files it has loaded. */
 const program = `
 import fs from "node:fs";
 import { registerHooks } from "node:module";
@@ -14,10 +14,13 @@ fs.readFileSync = (path, ...rest) => {
   return readFileSync(path, ...rest);
 };
 registerHooks({ load(url, context, next) { if (url.startsWith("file:")) files.push(url.split("/").at(-1)); return next(url, context); } });
-process.on("exit", () => {
+const report = () => {
   const parts = process.moduleLoadList.filter(name => /undici|NativeModule (http|crypto|tls|zlib|fs.promises)$/.test(name));
-  process.stderr.write("loaded: " + JSON.stringify({ parts, files }) + "\\n");
-});`;
+  fs.writeSync(2, "loaded: " + JSON.stringify({ parts, files }) + "\\n");
+};
+process.on("exit", report);
+const { execve } = process;
+if (execve !== undefined) process.execve = (...args) => { report(); execve.apply(process, args); };`;
 
 /** Arguments for Node. */
 export const reportLoaded = ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
