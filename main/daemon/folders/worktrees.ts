@@ -33,12 +33,17 @@ export class Worktrees {
   /** Grants with those of worktrees, as long as the worktrees are these. */
   #covered: { readonly by: object; readonly grants: WeakMap<Grants, Grants> } | undefined;
   /** By the grants of keys, because all repositories are compared with them. */
-  readonly #bases = new WeakMap<Grants, { readonly at: number; readonly ids: readonly string[] }>();
+  #bases = new WeakMap<Grants, { readonly at: number; readonly ids: readonly string[] }>();
   readonly #listed = new Map<string, { readonly at: number; readonly found: Promise<readonly AddedWorktree[]> }>();
 
   constructor(store: Store, clock: Pick<Clock, "monotonic">) {
     this.#store = store;
     this.#clock = clock;
+    store.events.subscribe(({ kind }) => {
+      if (kind !== "added" && kind !== "updated" && kind !== "removed") return;
+      this.#bases = new WeakMap();
+      this.#listed.clear();
+    });
   }
 
   /** The ids of the worktrees that belong to a repository. */
