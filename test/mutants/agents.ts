@@ -2,6 +2,29 @@ import { killedBy } from "./mutant.ts";
 
 /** Ways for an agent to work as somebody else, unseen, or without a way back. */
 export const mutants = [
+  ...killedBy("S19", "test/promises/s19-mcp.test.ts", {
+    "leaving masked values out of what agents get": {
+      file: "main/daemon/rights/reveal.ts",
+      find: "if (hides) masked.push(joinConfigPath(scope, field));\n    return !hides;",
+      replace: "return true || hides;",
+    },
+    "the reasons of changes to masked values, to agents": {
+      file: "main/daemon/config/change-views.ts",
+      find: " && (isOwn || !hides);",
+      replace: " && (isOwn || !hides || true);",
+    },
+    "proposing what an agent sets as a command": {
+      file: "main/daemon/config/change-check.ts",
+      find: `!caller.rights.includes("commands") && (`,
+      replace: `!caller.rights.includes("commands") && path === "" && (`,
+    },
+    "the page where a person decides": {
+      file: "main/cli/mcp/call.ts",
+      find: 'if (details?.["proposal"] === undefined) return entry;',
+      replace: "if (entry.code > 0) return entry;",
+      name: "the page where a person decides",
+    },
+  }),
   ...killedBy("S6", "test/promises/s6-rights.test.ts", {
     "keeping ids of keys from other keys": {
       file: "main/daemon/config/change-views.ts",
@@ -51,6 +74,18 @@ export const mutants = [
       find: "if (others.length > 0) {",
       replace: "if (others.length > 1) {",
       name: "but not by a name that two keys had",
+    },
+    "refusing the mask as a value": {
+      file: "main/cli/mcp/write-tools.ts",
+      find: "if (JSON.stringify(values).includes(mask))",
+      replace: "if (mask === reason)",
+      name: "the mask as a value",
+    },
+    "setting local values in a linked worktree": {
+      file: "main/cli/mcp/write-tools.ts",
+      find: '(call.repository.base === undefined ? undefined : "local")',
+      replace: "(call.repository.base === null ? undefined : undefined)",
+      name: "in a linked worktree",
     },
     "replacing a link in the place of the key's file": {
       file: "main/cli/mcp/setup.ts",

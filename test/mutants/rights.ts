@@ -177,6 +177,26 @@ export const mutants = [
       find: "rights.join()}",
       replace: "rights.length < 0}",
     },
+    "hiding the lengths of restored values in proposals": {
+      file: "main/daemon/rights/proposals.ts",
+      find: "proposal.restored ? hiddenBytes(value) : jsonBytes(value)",
+      replace: "jsonBytes(value)",
+    },
+    "a new proposal for each restore": {
+      file: "main/daemon/rights/proposals.ts",
+      find: "!one.restored && isAlike(known, one)",
+      replace: "isAlike(known, one)",
+    },
+    "hiding the reasons of changes of references in last changes": {
+      file: "main/daemon/rights/reveal.ts",
+      find: "(mayReveal(caller) || !hasReference) && paths",
+      replace: "(mayReveal(caller) || !hasReference || true) && paths",
+    },
+    "counting fields beneath local values as part of a last change": {
+      file: "main/store/history/kept-changes.ts",
+      find: "[...change.changes, ...(change.ofLayer?.changes ?? [])]",
+      replace: "[...change.changes]",
+    },
     "the rights of keys that have none (they get all)": {
       file: "main/daemon/keys/keys.ts",
       find: "        rights,\n        createdAt,",
@@ -202,14 +222,38 @@ export const mutants = [
       file: "main/store/repository/repository-changes.ts",
       find: "          await store.trust.addPlain(trustedAs, plainOf(false));\n",
     },
+    "remembering that a key set any value of a field, once there are too many": {
+      file: "main/store/values/value-hashes.ts",
+      find: `all.length > most && beyond === "everyValue" ? [everyValue] : all.slice(-most)`,
+      replace: "all.slice(-most)",
+      name: "a hundred others of the key",
+    },
     "that a restore by the owner gives no trust": {
       file: "main/store/repository/repository-changes.ts",
       find: ` && !(isTrusted && source === "restore")`,
+    },
+    "that the rest of a value of a key stays one of the key, when somebody changes a part": {
+      file: "main/daemon/rights/plain-values.ts",
+      find: "changes.has(joinConfigPath(edit.scope, edit.field)) && hasPlainValue(",
+      replace: "changes.has(edit.scope) && hasPlainValue(",
+      name: "a part of such a value",
     },
     "the limit of a key's proposals": {
       file: "main/daemon/rights/proposals.ts",
       find: "if (problem !== undefined) return problem.inRepository(one.repo);",
       replace: "if (problem === null) return one;",
+    },
+  }),
+  ...killedBy("S19", "test/main/daemon/revision-budget.test.ts", {
+    "hiding the lengths of values in what a key may add": {
+      file: "main/daemon/rights/revision-budget.ts",
+      find: "if (recorded.includes(edit)) return sum + 2 * hiddenBytes(value);",
+      name: "how long a value is",
+    },
+    "counting proposals as writes": {
+      file: "main/daemon/rights/proposals.ts",
+      find: " ?? take(one.repo, bytesOf(made))",
+      name: "proposals count as well",
     },
   }),
 ];
