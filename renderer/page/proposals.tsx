@@ -4,8 +4,9 @@ import type { ProposedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
-import { messageOf, notify } from "../state/notices.ts";
+import { notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
+import { useReview } from "./use-review.ts";
 import { When } from "./when.tsx";
 
 /** What keys without the right to set commands propose, kept up to date while a page shows it. */
@@ -32,19 +33,7 @@ type Pending = "Reading…" | "Setting…" | "Declining…";
 
 /** A proposal: shown with what it would do, and beside the active value, before it can be accepted. */
 export function Proposal({ proposal: { id, field, layer, by, time, reason } }: { readonly proposal: ProposedValue }) {
-  const [shown, setShown] = useState<ProposedValue>();
-  const [pending, setPending] = useState<Pending>();
-  const during = async (what: Pending, task: () => Promise<void>) => {
-    setPending(what);
-    try {
-      await task();
-    } catch (error) {
-      notify("problem", messageOf(error));
-      // What was shown may no longer be the proposal.
-      setShown(undefined);
-    }
-    setPending(undefined);
-  };
+  const { shown, setShown, pending, during } = useReview<ProposedValue, Pending>();
   const show = () =>
     during("Reading…", async () => setShown((await daemon().run("proposal/list", {})).find(one => one.id === id)));
   const accept = (hash = "") =>

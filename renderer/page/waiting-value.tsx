@@ -1,26 +1,14 @@
-import { useState } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
-import { messageOf, notify } from "../state/notices.ts";
+import { notify } from "../state/notices.ts";
+import { useReview } from "./use-review.ts";
 
 /** An untrusted value: shown with what it would do, and beside the active value, before it can be trusted. */
 export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {
-  const [shown, setShown] = useState<UntrustedValue>();
-  const [pending, setPending] = useState<"Reading…" | "Trusting…">();
-  const during = async (what: "Reading…" | "Trusting…", task: () => Promise<void>) => {
-    setPending(what);
-    try {
-      await task();
-    } catch (error) {
-      notify("problem", messageOf(error));
-      // What was shown may no longer be the waiting value.
-      setShown(undefined);
-    }
-    setPending(undefined);
-  };
+  const { shown, setShown, pending, during } = useReview<UntrustedValue, "Reading…" | "Trusting…">();
   const show = () =>
     during("Reading…", async () => {
       const waiting = await daemon().run("trust/list", { repo });
