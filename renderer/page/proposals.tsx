@@ -6,6 +6,7 @@ import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
+import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 import { When } from "./when.tsx";
 
@@ -58,16 +59,11 @@ export function Proposal({ proposal: { id, field, layer, by, time, reason } }: {
         </p>
       )}
       {shown !== undefined && (
-        <div className="waiting-values">
-          <figure>
-            <figcaption>Active</figcaption>
-            <pre>{exactText(shown.serving ?? null)}</pre>
-          </figure>
-          <figure>
-            <figcaption>Proposed</figcaption>
-            <pre>{shown.value === undefined ? "(no value: the default)" : exactText(shown.value)}</pre>
-          </figure>
-        </div>
+        <ReviewedValues
+          active={shown.serving ?? null}
+          title="Proposed"
+          text={shown.value === undefined ? "(no value: the default)" : exactText(shown.value)}
+        />
       )}
       <p className="health-tools">
         <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>

@@ -4,6 +4,7 @@ import { describeEffect } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
+import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 
 /** An untrusted value: shown with what it would do, and beside the active value, before it can be trusted. */
@@ -27,16 +28,7 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
         </p>
       )}
       {shown !== undefined && (
-        <div className="waiting-values">
-          <figure>
-            <figcaption>Active</figcaption>
-            <pre>{exactText(shown.serving)}</pre>
-          </figure>
-          <figure>
-            <figcaption>In the file</figcaption>
-            <pre>{exactText(shown.value)}</pre>
-          </figure>
-        </div>
+        <ReviewedValues active={shown.serving} title="In the file" text={exactText(shown.value)} />
       )}
       <p className="health-tools">
         <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>

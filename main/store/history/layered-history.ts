@@ -12,18 +12,20 @@ import type { ChangeRecord, ForgetRecord, JournalRecord, Segment } from "./recor
 import type { JournalDamageError } from "./segment.ts";
 
 /** The document of one layer, with its own history, which numbers its own revisions. */
+/** A journal, or those of all layers, as far as reading the past needs it. */
+export interface RecordedJournal {
+  readonly segments: readonly Segment[];
+  backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
+  forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
+  reportDamage(error: JournalDamageError): void;
+}
+
 export interface LayerHistory {
   readonly name: CountedLayer;
   readonly revision: number;
   /** The values of that revision. */
   readonly values: Config;
-  readonly journal: {
-    readonly segments: readonly Segment[];
-    oldest(newest: number): number;
-    backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
-    forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
-    reportDamage(error: JournalDamageError): void;
-  };
+  readonly journal: RecordedJournal & { oldest(newest: number): number };
 }
 
 /** A layer's own revision and values at some time. */

@@ -10,21 +10,14 @@ import { numberIn } from "../log/commit-log.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
 import { countedValues } from "../values/counted-values.ts";
-import { LayeredHistory } from "./layered-history.ts";
-import type { ChangeRecord, JournalRecord, Segment } from "./record.ts";
+import { LayeredHistory, type RecordedJournal } from "./layered-history.ts";
+import type { JournalRecord } from "./record.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
 
 /*
  * Reads the past of a repository from its journal. The repository must be loaded. Revisions that are on the disk but not visible
  * yet are left out.
  */
-
-export interface RecordedJournal {
-  readonly segments: readonly Segment[];
-  backward(upTo: number, turn?: Turn): AsyncIterable<JournalRecord>;
-  forward(after: number, upTo: number, turn?: Turn): AsyncIterable<ChangeRecord>;
-  reportDamage(error: JournalDamageError): void;
-}
 
 /** A history with a number for each revision: of one document, or of all layers of a repository. */
 export interface RecordedDocument {

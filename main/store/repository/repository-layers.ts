@@ -5,8 +5,13 @@ import { sameJson } from "../../../shared/json.ts";
 import type { CountedLayer, ExplainedLayer, Explanation } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { StoreContext } from "../context.ts";
-import { countedChange, LayeredHistory, type LayerHistory, revisionOf } from "../history/layered-history.ts";
-import type { RecordedJournal } from "../history/repository-history.ts";
+import {
+  countedChange,
+  LayeredHistory,
+  type LayerHistory,
+  type RecordedJournal,
+  revisionOf,
+} from "../history/layered-history.ts";
 import { numberIn } from "../log/commit-log.ts";
 import type { ContextEvent } from "../state/repository-context.ts";
 import type { LayerState, Position, RepositoryState, StoreEvent, ValueSource } from "../types.ts";

@@ -8,8 +8,9 @@ import {
 import { editsBefore, editsOf } from "../../../shared/config-diff.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { readRemote } from "../../git/git-remote.ts";
+import type { RecordedJournal } from "../history/layered-history.ts";
 import type { ChangeRecord } from "../history/record.ts";
-import type { RecordedDocument, RecordedJournal } from "../history/repository-history.ts";
+import type { RecordedDocument } from "../history/repository-history.ts";
 import { JournalDamageError } from "../history/segment.ts";
 import type { HeldRepository } from "../log/append-with-retry.ts";
 import { type Commit, type Committed, type Forgetting, numberIn, type SnapshotPart } from "../log/commit-log.ts";
