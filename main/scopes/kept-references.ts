@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { mapSubschemas } from "../../shared/schema/subschemas.ts";
+import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { mappingSubschemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens } from "../../shared/value-edit.ts";
 import { standingFor } from "./schema-faults.ts";
 
@@ -24,33 +25,36 @@ export function pointedTo(root: JsonObject, reference: string): JsonValue | unde
 
 /**
  * `schema`, whose references point into `original`, from which it was made. What `isMoved` says is not in `schema` any more, or has other
- * rules there, is copied into its `$defs`, where references to it lead.
+ * rules there, is copied into its `$defs`, where references to it lead. Yields now and then.
  */
-export function keepingReferences(
+export function* keepingReferences(
   schema: JsonObject,
-  original: () => JsonObject,
+  original: () => Generator<void, JsonObject>,
   isMoved: (reference: string) => boolean,
-): JsonObject {
+): Generator<void, JsonObject> {
   /** By reference: the name in `$defs`. */
   const names = new Map<string, string>();
-  const copy = (part: JsonValue): JsonValue => {
+  let steps = 0;
+  function* copy(part: JsonValue): Generator<void, JsonValue> {
     if (!isJsonObject(part)) return part;
-    const made = standingFor(mapSubschemas(part, copy), part);
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
+    const made = standingFor(yield* mappingSubschemas(part, copy), part);
     const { $ref } = made;
     if (typeof $ref !== "string" || !isMoved($ref)) return made;
     const name = names.get($ref) ?? `original:${tokensOf($ref).join("/")}`;
     names.set($ref, name);
     return standingFor({ ...made, $ref: `#${joinPointer(["$defs", encodeURIComponent(name)])}` }, part);
-  };
-  const made = copy(schema) as JsonObject;
+  }
+  const made = (yield* copy(schema)) as JsonObject;
   if (names.size === 0) return schema;
-  const source = original();
+  const source = yield* original();
   const { $defs: _, definitions: __, $schema: ___, $id: ____, ...whole } = source;
   const defs = new Map(Object.entries((made["$defs"] ?? {}) as JsonObject));
   // A copy may refer to further ones, which the map then gets too.
   for (const [reference, name] of names) {
     const target = reference === "#" ? whole : (pointedTo(source, reference) ?? true);
-    defs.set(name, copy(target));
+    defs.set(name, yield* copy(target));
   }
   return standingFor({ ...made, $defs: Object.fromEntries(defs) }, schema);
 }

@@ -1,6 +1,7 @@
 import { isFieldName } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { mapSubschemas } from "../../shared/schema/subschemas.ts";
+import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { mappingSubschemas, type SubschemaMaker } from "../../shared/schema/subschemas.ts";
 import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { keepingReferences, pointedTo, tokensOf } from "./kept-references.ts";
 import { standingFor } from "./schema-faults.ts";
@@ -24,10 +25,10 @@ const rulesOfAll = [
 
 /**
  * Makes the properties of an object schema the fields of a scope, also those behind a `$ref` or an `allOf` at the root. Properties whose
- * names no field can have are left out. A field without a default gets null, "not set". `root`: from `translateSchema`. Undefined if there
- * are no properties.
+ * names no field can have are left out. A field without a default gets null, "not set". `root`: from `translatingSchema`. Undefined if
+ * there are no properties. Yields now and then.
  */
-export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
+export function* collectingFields(root: JsonObject): Generator<void, ScopeFields | undefined> {
   const fields = new Map<string, JsonValue>();
   const required = new Set<string>();
   const ignored = new Set<string>();
@@ -35,13 +36,19 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   /** Properties that are no field, or a field with other rules: references to them need what they were. */
   const moved = new Set<string>();
   const seen = new Set<JsonValue>();
-  const visit = (schema: JsonValue | undefined) => {
+  let steps = 0;
+  const isLong = () => {
+    steps += 1;
+    return steps % schemasAtOnce === 0;
+  };
+  function* visit(schema: JsonValue | undefined): Generator<void, void> {
     if (!isJsonObject(schema ?? null) || seen.has(schema ?? null)) return;
     const { $ref, allOf, properties, required: names, additionalProperties, ...rest } = schema as JsonObject;
     seen.add(schema ?? null);
-    if (typeof $ref === "string") visit(pointedTo(root, $ref));
-    if (Array.isArray(allOf)) for (const part of allOf) visit(part);
+    if (typeof $ref === "string") yield* visit(pointedTo(root, $ref));
+    if (Array.isArray(allOf)) for (const part of allOf) yield* visit(part);
     for (const [field, own] of Object.entries(isJsonObject(properties ?? null) ? (properties as JsonObject) : {})) {
+      if (isLong()) yield;
       const isField = isFieldName(field);
       const before = fields.get(field);
       if (!isField || before !== undefined) moved.add(field);
@@ -58,14 +65,15 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
     if (Array.isArray(names)) for (const name of names) if (typeof name === "string") required.add(name);
     for (const rule of rulesOfAll) if (Object.hasOwn(rest, rule)) ignored.add(rule);
     if (isJsonObject(additionalProperties ?? null)) ignored.add("additionalProperties");
-  };
-  visit(root);
+  }
+  yield* visit(root);
   if (fields.size === 0 && !isJsonObject(root["properties"] ?? null)) return undefined;
 
   const unset = new Set<string>();
   const notes = [...ignored].map(rule => `${rule} is a rule for all fields together, which is not checked`);
   for (const name of leftOut) notes.push(`${JSON.stringify(name)} cannot be the name of a field, so it is left out`);
   for (const [name, field] of fields) {
+    if (isLong()) yield;
     if (!isJsonObject(field) || field["default"] !== undefined) continue;
     const ours = { ...field, default: null, ...(required.has(name) && { "x-required": true }) };
     fields.set(name, standingFor(ours, field));
@@ -73,7 +81,7 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   }
   for (const name of required)
     if (!fields.has(name) && !leftOut.has(name)) notes.push(`it requires "${name}", which is not a field`);
-  const file = seen.size > 1 ? (withoutFieldKeywords(root, seen) as JsonObject) : root;
+  const file = seen.size > 1 ? ((yield* withoutFieldKeywords(seen, isLong)(root)) as JsonObject) : root;
   const { $ref: _, allOf, ...others } = file;
   // An empty list is no list of schemas, which the check of the scope says.
   const rest = Array.isArray(allOf) && allOf.length > 0 ? others : { ...others, ...(allOf !== undefined && { allOf }) };
@@ -84,8 +92,10 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
     if (keyword === undefined) return moved.size > 0 || seen.size > 1;
     return keyword === "allOf" || (keyword === "properties" && name !== undefined && moved.has(name));
   };
-  const original = () => withoutFieldKeywords(root, new Set([...seen, root])) as JsonObject;
-  const schema = moved.size + seen.size > 1 ? keepingReferences(whole, original, isMoved) : whole;
+  function* original() {
+    return (yield* withoutFieldKeywords(new Set([...seen, root]), isLong)(root)) as JsonObject;
+  }
+  const schema = moved.size + seen.size > 1 ? yield* keepingReferences(whole, original, isMoved) : whole;
   return {
     schema: schema as unknown as ScopeSchema,
     unset,
@@ -94,20 +104,23 @@ export function scopeFieldsOf(root: JsonObject): ScopeFields | undefined {
   };
 }
 
-/** A copy in which the properties of these schemas have no keywords about whole fields: there, they would count for any value. */
-function withoutFieldKeywords(schema: JsonValue, schemas: ReadonlySet<JsonValue>): JsonValue {
-  if (!isJsonObject(schema)) return schema;
-  const copy = standingFor(
-    mapSubschemas(schema, inner => withoutFieldKeywords(inner, schemas)),
-    schema,
-  );
-  const { properties } = copy;
-  if (!schemas.has(schema) || !isJsonObject(properties ?? null)) return copy;
-  const own = Object.entries(properties as JsonObject).map(([field, one]) => [
-    field,
-    isJsonObject(one) ? standingFor(filtered(one, isForAnyValue), one) : one,
-  ]);
-  return standingFor({ ...copy, properties: Object.fromEntries(own) }, schema);
+/**
+ * Returns copies in which the properties of `schemas` have no keywords about whole fields: there, they would count for any value.
+ * `isLong`: whether it is time to yield.
+ */
+function withoutFieldKeywords(schemas: ReadonlySet<JsonValue>, isLong: () => boolean): SubschemaMaker {
+  return function* copy(schema) {
+    if (!isJsonObject(schema)) return schema;
+    if (isLong()) yield;
+    const made = standingFor(yield* mappingSubschemas(schema, copy), schema);
+    const { properties } = made;
+    if (!schemas.has(schema) || !isJsonObject(properties ?? null)) return made;
+    const own = Object.entries(properties as JsonObject).map(([field, one]) => [
+      field,
+      isJsonObject(one) ? standingFor(filtered(one, isForAnyValue), one) : one,
+    ]);
+    return standingFor({ ...made, properties: Object.fromEntries(own) }, schema);
+  };
 }
 
 const isForAnyValue = (keyword: string) => !(fieldKeywords as readonly string[]).includes(keyword);

@@ -18,8 +18,8 @@ import { compilingField, type Field, metaFaults } from "./compile-field.ts";
 import { IgnoredKeywords } from "./ignored-keywords.ts";
 import { metaSchemas } from "./meta-schema.ts";
 import { mostFaults, type SchemaFault, ScopeSchemaError, sourceOf } from "./schema-faults.ts";
-import { scopeFieldsOf } from "./scope-fields.ts";
-import { translateSchema } from "./translate-schema.ts";
+import { collectingFields } from "./scope-fields.ts";
+import { translatingSchema } from "./translate-schema.ts";
 
 /** A field that refers to a missing key of another field. */
 export interface BrokenReference {
@@ -191,11 +191,11 @@ export function* compilingScope(
 ): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isJsonObject(source)) throw new ScopeSchemaError(noFields);
-  const { schema: root, faults: ofTranslation } = translateSchema(source);
+  const { schema: root, faults: ofTranslation } = yield* translatingSchema(source);
   yield;
   // All at once, so that a person who brings a schema corrects it once.
   const faults = [...ofTranslation];
-  const collected = scopeFieldsOf(root);
+  const collected = yield* collectingFields(root);
   const isObject = [root["type"] ?? "object"].flat().includes("object");
   // Of a draft that is not known, nothing else can be said.
   if (collected === undefined || !isObject || faults.some(({ pointer }) => pointer === "/$schema"))

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens, valueAt } from "../../shared/value-edit.ts";
 import { knownKeywords } from "./meta-schema.ts";
@@ -38,9 +39,9 @@ export interface TranslatedSchema {
 
 /**
  * Translates a JSON Schema of draft-04, 06, 07, 2019-09 or 2020-12 (also a schema without `$schema`) into 2020-12. Never loses `x-*`. Of
- * what it makes is known where it comes from (schema-faults.ts).
+ * what it makes is known where it comes from (schema-faults.ts). Yields now and then.
  */
-export function translateSchema(root: JsonObject): TranslatedSchema {
+export function translatingSchema(root: JsonObject): Generator<void, TranslatedSchema> {
   return new Translation(root).run();
 }
 
@@ -60,6 +61,7 @@ class Translation {
   /** Schemas that references find behind keywords which are not known, such as a group of definitions; by their names in `$defs`. */
   readonly #elsewhere = new Map<string, JsonObject>();
   readonly #faults: SchemaFault[] = [];
+  #steps = 0;
 
   constructor(root: JsonObject) {
     this.#root = root;
@@ -67,23 +69,30 @@ class Translation {
     this.#draft = root["$schema"] === undefined ? 2019 : this.#draftSaid(root, "");
   }
 
-  run(): TranslatedSchema {
-    this.#index(this.#root, ownBase, this.#draft, "", []);
+  *run(): Generator<void, TranslatedSchema> {
+    yield* this.#index(this.#root, ownBase, this.#draft, "", []);
     const made: { [keyword: string]: JsonValue } = {
       ...(this.#root["$schema"] !== undefined && { $schema: dialect2020 }),
-      ...this.#translate(this.#root, true),
+      ...(yield* this.#translate(this.#root, true)),
     };
     // One may refer to the next.
     const more = new Map<string, JsonValue>();
-    for (const [name, schema] of this.#elsewhere) more.set(name, this.#translate(schema, false));
+    for (const [name, schema] of this.#elsewhere) more.set(name, yield* this.#translate(schema, false));
     if (more.size > 0) made["$defs"] = { ...(made["$defs"] as JsonObject), ...Object.fromEntries(more) };
     return { schema: comingFrom(made, ""), faults: this.#faults };
   }
 
   /** Records the base and the new place of a schema and of all schemas in it. */
-  #index(schema: JsonValue, outerBase: string, outerDraft: number, pointer: string, place: readonly string[]): void {
+  *#index(
+    schema: JsonValue,
+    outerBase: string,
+    outerDraft: number,
+    pointer: string,
+    place: readonly string[],
+  ): Generator<void, void> {
     this.#places.set(pointer, place);
     if (!isJsonObject(schema)) return;
+    if (this.#isLong()) yield;
     const draft = place.length > 0 && isWhole(schema) ? this.#draftSaid(schema, pointer) : outerDraft;
     this.#drafts.set(schema, draft);
     this.#pointers.set(schema, pointer);
@@ -110,7 +119,13 @@ class Translation {
         "it has a $recursiveAnchor inside of another schema, which is not supported",
       );
     for (const [inner, from, to] of this.#schemasIn(schema))
-      this.#index(inner, base, draft, pointer + joinPointer(from), [...place, ...to]);
+      yield* this.#index(inner, base, draft, pointer + joinPointer(from), [...place, ...to]);
+  }
+
+  /** Counts a schema; whether it is time to yield. */
+  #isLong(): boolean {
+    this.#steps += 1;
+    return this.#steps % schemasAtOnce === 0;
   }
 
   /** What is directly in a schema and may be one, with the way to it here and in the translation. */
@@ -143,7 +158,8 @@ class Translation {
     return this.#drafts.get(schema) ?? this.#draft;
   }
 
-  #translate(schema: JsonObject, isRoot: boolean): JsonObject {
+  *#translate(schema: JsonObject, isRoot: boolean): Generator<void, JsonObject> {
+    if (this.#isLong()) yield;
     // A map, because a file may have a keyword called __proto__.
     const made = new Map<string, JsonValue>();
     const draft = this.#draftOf(schema);
@@ -159,7 +175,7 @@ class Translation {
       if (to === "$id" || (to === "id" && draft === 4)) {
         if (isRoot && typeof operand === "string" && !operand.startsWith("#")) made.set("$id", operand);
       } else if (/^\$(?:ref|dynamicRef|recursiveRef)$/.test(to) && typeof operand === "string") {
-        const reference = this.#reference(schema, keyword, operand);
+        const reference = yield* this.#reference(schema, keyword, operand);
         if (reference === undefined) continue;
         if (!made.has("$ref")) made.set("$ref", reference);
         else addTo(made, "allOf", [{ $ref: reference }]);
@@ -167,7 +183,7 @@ class Translation {
         const limit = schema[to === "exclusiveMinimum" ? "minimum" : "maximum"];
         if (operand && typeof limit === "number") made.set(to, limit);
       } else if (!this.#isReplacedBound(schema, to)) {
-        const inner = holdsSchemas(to) ? this.#translateOperand(keyword, operand) : operand;
+        const inner = holdsSchemas(to) ? yield* this.#translateOperand(keyword, operand) : operand;
         if (to === "allOf" && Array.isArray(inner)) addTo(made, to, inner);
         // Before 2019-09 it was no keyword, and some tools have a text there.
         else if (to === "deprecated" && draft <= 7 && typeof inner === "string") made.set(to, true);
@@ -186,20 +202,22 @@ class Translation {
     );
   }
 
-  #translateOperand(keyword: string, operand: JsonValue): JsonValue {
-    const one = (inner: JsonValue) => (isJsonObject(inner) ? this.#translate(inner, false) : inner);
-    if (Array.isArray(operand)) return operand.map(one);
-    if (!isJsonObject(operand)) return operand;
-    if (!this.#isMap(keyword)) return one(operand);
-    return Object.fromEntries(Object.entries(operand).map(([name, inner]) => [name, one(inner)]));
+  *#translateOperand(keyword: string, operand: JsonValue): Generator<void, JsonValue> {
+    if (typeof operand !== "object" || operand === null) return operand;
+    if (isJsonObject(operand) && !this.#isMap(keyword)) return yield* this.#translate(operand, false);
+    const made: [name: string, inner: JsonValue][] = [];
+    for (const [name, inner] of Object.entries(operand))
+      made.push([name, isJsonObject(inner) ? yield* this.#translate(inner, false) : inner]);
+    return isJsonObject(operand) ? Object.fromEntries(made) : made.map(([, inner]) => inner);
   }
 
   /** The JSON pointer, as a fragment, of what a reference points to. */
-  #reference(schema: JsonObject, keyword: string, reference: string): string | undefined {
+  *#reference(schema: JsonObject, keyword: string, reference: string): Generator<void, string | undefined> {
     const [uri = "", fragment = ""] = absolute(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
     const resource = this.#resources.get(uri);
     const pointer = resource && pointerTo(resource, fragment);
-    const place = pointer === undefined ? undefined : (this.#places.get(pointer) ?? this.#placeElsewhere(pointer));
+    const place =
+      pointer === undefined ? undefined : (this.#places.get(pointer) ?? (yield* this.#placeElsewhere(pointer)));
     if (place !== undefined) return `#${joinPointer(place.map(encodeURI))}`;
     const why = resource === undefined ? "points outside the file" : "does not point to a schema";
     this.#add(this.#pointers.get(schema) ?? "", keyword, `its ${keyword} "${reference}" ${why}`);
@@ -207,14 +225,14 @@ class Translation {
   }
 
   /** Where the translation puts a schema behind a keyword that is not known; undefined if there is none. */
-  #placeElsewhere(pointer: string): readonly string[] | undefined {
+  *#placeElsewhere(pointer: string): Generator<void, readonly string[] | undefined> {
     const tokens = pointerTokens(pointer);
     const around = tokens.findLastIndex((_, index) => this.#places.has(joinPointer(tokens.slice(0, index))));
     const keyword = tokens[around];
     const schema = valueAt(this.#root, pointer);
     if (keyword === undefined || knownKeywords.has(keyword) || !isJsonObject(schema)) return undefined;
     const name = `elsewhere:${tokens.join("/")}`;
-    this.#index(schema, ownBase, this.#draft, pointer, ["$defs", name]);
+    yield* this.#index(schema, ownBase, this.#draft, pointer, ["$defs", name]);
     this.#elsewhere.set(name, schema);
     return ["$defs", name];
   }

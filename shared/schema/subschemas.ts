@@ -40,13 +40,25 @@ export function* subschemas(schema: JsonObject): Generator<JsonObject> {
   }
 }
 
-/** A copy of a schema with `map` of each schema directly inside it, `true` and `false` included. */
-export function mapSubschemas(schema: JsonObject, map: (inner: JsonValue) => JsonValue): JsonObject {
-  const mapped = Object.entries(schema).map(([keyword, operand]): [string, JsonValue] => {
-    if (oneSchema.has(keyword)) return [keyword, map(operand)];
-    if (manySchemas.has(keyword) && Array.isArray(operand)) return [keyword, operand.map(map)];
-    if (!namedSchemas.has(keyword) || !isJsonObject(operand)) return [keyword, operand];
-    return [keyword, Object.fromEntries(Object.entries(operand).map(([name, inner]) => [name, map(inner)]))];
-  });
+/** Makes what a schema directly inside another becomes in a copy; yields now and then. */
+export type SubschemaMaker = (inner: JsonValue) => Generator<void, JsonValue>;
+
+/** A copy of a schema with what `make` makes of each schema directly inside it, `true` and `false` included. */
+export function* mappingSubschemas(schema: JsonObject, make: SubschemaMaker): Generator<void, JsonObject> {
+  const mapped: [keyword: string, operand: JsonValue][] = [];
+  for (const [keyword, operand] of Object.entries(schema)) {
+    let made = operand;
+    if (oneSchema.has(keyword)) made = yield* make(operand);
+    else if (manySchemas.has(keyword) && Array.isArray(operand)) {
+      const all: JsonValue[] = [];
+      for (const inner of operand) all.push(yield* make(inner));
+      made = all;
+    } else if (namedSchemas.has(keyword) && isJsonObject(operand)) {
+      const all: [name: string, inner: JsonValue][] = [];
+      for (const [name, inner] of Object.entries(operand)) all.push([name, yield* make(inner)]);
+      made = Object.fromEntries(all);
+    }
+    mapped.push([keyword, made]);
+  }
   return Object.fromEntries(mapped);
 }

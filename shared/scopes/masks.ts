@@ -84,8 +84,10 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
       found.push(from);
     }
   }
-  const mark = (schema: JsonValue): JsonValue => {
+  function* mark(schema: JsonValue): Generator<void, JsonValue> {
     if (!isJsonObject(schema) || !masking.has(schema) || schema["x-masked"] === true) return schema;
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
     if (hasLostReference(schema, resources)) return { ...schema, "x-masked": true };
     const stepped = new Set(steppedInto(schema));
     const isHidden = [...targetsOf(schema, resources)].some(target => !stepped.has(target) && masking.has(target));
@@ -93,15 +95,18 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
     const { properties, additionalProperties, items } = schema;
     return {
       ...schema,
-      ...(isJsonObject(properties) && { properties: markAll(properties) }),
-      ...(additionalProperties !== undefined && { additionalProperties: mark(additionalProperties) }),
-      ...(items !== undefined && { items: mark(items) }),
+      ...(isJsonObject(properties) && { properties: yield* markAll(properties) }),
+      ...(additionalProperties !== undefined && { additionalProperties: yield* mark(additionalProperties) }),
+      ...(items !== undefined && { items: yield* mark(items) }),
     };
-  };
-  const markAll = (schemas: JsonObject): JsonObject =>
-    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, mark(schema)]));
+  }
+  function* markAll(schemas: JsonObject): Generator<void, JsonObject> {
+    const made: [name: string, schema: JsonValue][] = [];
+    for (const [name, schema] of Object.entries(schemas)) made.push([name, yield* mark(schema)]);
+    return Object.fromEntries(made);
+  }
   // They stay field schemas; at most `x-masked` was added.
-  return markAll(scope.properties as unknown as JsonObject) as unknown as FieldSchemas;
+  return (yield* markAll(scope.properties as unknown as JsonObject)) as unknown as FieldSchemas;
 }
 
 /** The schemas directly inside a schema, except for definitions, which have no effect until something refers to them. */

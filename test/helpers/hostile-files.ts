@@ -129,6 +129,15 @@ export function hostileSchemas(bytes: number): readonly HostileFile[] {
     "many patterns": fields(patterned(index => `^${index}(?:(?:a{1,40}|b){1,20}c?){1,9}$`)),
     "patterns that are slow in the native engine": fields(patterned(index => `^(?:${index}|(?:a|aa|[^b])+)+$`)),
     "patterns of properties": fields(patterned(index => `^(?:\\p{L}{0,${index % 40}}\\P{Lu}){20}$`)),
+    "fields of many parts": {
+      type: "object",
+      allOf: many(times(60), index => fields({ [`m${index % 1_000}`]: { maximum: index } })),
+      properties: { field: { $ref: "#/allOf/0/properties/m0", default: null } },
+    },
+    "many masked references": {
+      ...fields(members(times(40), { $ref: "#/$defs/secret", default: "" })),
+      $defs: { secret: { type: "string", "x-masked": true } },
+    },
     "unused definitions": scope(text, { $defs: members(times(40), { pattern: "^a" }) }),
   };
   const levels = times(8);

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { translateSchema } from "../../../main/scopes/translate-schema.ts";
+import { translatingSchema } from "../../../main/scopes/translate-schema.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
+import { runToEnd } from "../../../shared/run-to-end.ts";
 import { type CompiledSchema, compileSchema } from "../../../shared/schema/compile-schema.ts";
 import { formats } from "../../../shared/schema/formats.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
@@ -76,6 +77,6 @@ async function groupsOf(paths: readonly string[]): Promise<Group[]> {
 function compiledOrRefused(schema: Group["schema"], $schema: string): CompiledSchema | string {
   // A file cannot be true or false, which a schema can.
   if (typeof schema === "boolean") return compileSchema({ allOf: [schema] });
-  const { schema: translated, faults } = translateSchema({ $schema, ...schema });
+  const { schema: translated, faults } = runToEnd(translatingSchema({ $schema, ...schema }));
   return faults.length > 0 ? faults.map(({ message }) => message).join() : compileSchema(translated);
 }
