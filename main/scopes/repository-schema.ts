@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { SchemaResources } from "../../shared/schema/schema-resources.ts";
+import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { escapedToken } from "../../shared/value-edit.ts";
 import { nextTurn, runInParts } from "../time/turns.ts";
@@ -24,10 +24,8 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
     // It was read from a scope's file, so it is a JSON object.
     const whole = rest as JsonObject;
     const resources = await runInParts(SchemaResources.reading(whole));
-    await nextTurn();
-    const places = placesOf(whole, resources, `#/properties/config/properties/${name}`);
-    await nextTurn();
-    properties[name] = withOldNames(flattened(whole, resources, places), renamed);
+    const places = await runInParts(placesOf(whole, resources, `#/properties/config/properties/${name}`));
+    properties[name] = withOldNames(await runInParts(flattening(whole, resources, places)), renamed);
   }
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -52,15 +50,29 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
 
 /**
  * A scope's schema as part of another schema. References become pointers from the root: not every editor resolves `$id` and
- * `$anchor`, and two scopes may use the same ones. Fields that the scope does not have are reported, as by the daemon.
+ * `$anchor`, and two scopes may use the same ones. Fields that the scope does not have are reported, as by the daemon. Yields now and then.
  */
-function flattened(whole: JsonObject, resources: SchemaResources, places: Places): JsonObject {
+function* flattening(whole: JsonObject, resources: SchemaResources, places: Places): Generator<void, JsonObject> {
   let isReferred = false;
-  const move = (value: JsonValue): JsonValue => {
+  let steps = 0;
+  function* moveAll(values: readonly JsonValue[]): Generator<void, JsonValue[]> {
+    const moved: JsonValue[] = [];
+    for (const value of values) moved.push(yield* move(value));
+    return moved;
+  }
+  function* moveMembers(value: JsonObject, isMoved: (name: string) => boolean): Generator<void, JsonObject> {
+    const moved: [name: string, member: JsonValue][] = [];
+    for (const [name, member] of Object.entries(value))
+      moved.push([name, isMoved(name) ? yield* move(member) : member]);
+    return Object.fromEntries(moved);
+  }
+  function* move(value: JsonValue): Generator<void, JsonValue> {
     // A replacer of JSON.stringify would take five times as long.
-    if (Array.isArray(value)) return value.map(move);
-    if (!isJsonObject(value)) return value;
-    if (!resources.schemas.has(value)) return mapped(value, move);
+    if (typeof value !== "object" || value === null) return value;
+    if (!isJsonObject(value)) return yield* moveAll(value);
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
+    if (!resources.schemas.has(value)) return yield* moveMembers(value, () => true);
     const { $ref, $dynamicRef, $id: _, $anchor: __, $dynamicAnchor: ___, ...others } = value;
     // Each is resolved like a `$ref`; if a schema has both, both apply.
     const references = [$ref, $dynamicRef].flatMap(reference => {
@@ -71,12 +83,12 @@ function flattened(whole: JsonObject, resources: SchemaResources, places: Places
     const [first, second] = references;
     return {
       // `default` and similar keywords contain no schemas, and may have megabytes.
-      ...mapped(others, (member, keyword) => (holdsSchemas(keyword) ? move(member) : member)),
+      ...(yield* moveMembers(others, holdsSchemas)),
       ...first,
-      ...(second && { allOf: [...(Array.isArray(others["allOf"]) ? others["allOf"].map(move) : []), second] }),
+      ...(second && { allOf: [...(Array.isArray(others["allOf"]) ? yield* moveAll(others["allOf"]) : []), second] }),
     };
-  };
-  const moved = move(whole);
+  }
+  const moved = yield* move(whole);
   const made = isJsonObject(moved) ? moved : {};
   // If the whole schema also applies to a value inside, that value may have other members.
   return isReferred ? made : { ...made, additionalProperties: false };
@@ -93,23 +105,22 @@ function withOldNames(scope: JsonObject, renamed: ReadonlyMap<string, string>): 
   return { ...scope, properties: { ...properties, ...Object.fromEntries(old) } };
 }
 
-function mapped(value: JsonObject, move: (member: JsonValue, name: string) => JsonValue): JsonObject {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, move(member ?? null, name)]));
-}
-
 type Places = ReadonlyMap<JsonObject, string>;
 
-/** The new place of each schema, as a reference. */
-function placesOf(whole: JsonObject, resources: SchemaResources, place: string): Places {
+/** The new place of each schema, as a reference. Yields now and then. */
+function* placesOf(whole: JsonObject, resources: SchemaResources, place: string): Generator<void, Places> {
   const places = new Map<JsonObject, string>();
-  const visit = (value: JsonValue, at: string) => {
+  let steps = 0;
+  function* visit(value: JsonValue, at: string): Generator<void, void> {
     if (typeof value !== "object" || value === null) return;
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
     const isSchema = isJsonObject(value) && resources.schemas.has(value);
     if (isSchema) places.set(value, at);
     for (const [name, member] of Object.entries(value))
-      if (!isSchema || holdsSchemas(name)) visit(member, `${at}/${partOfReference(name)}`);
-  };
-  visit(whole, place);
+      if (!isSchema || holdsSchemas(name)) yield* visit(member, `${at}/${partOfReference(name)}`);
+  }
+  yield* visit(whole, place);
   return places;
 }
 

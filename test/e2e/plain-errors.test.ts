@@ -87,7 +87,7 @@ describe("what the system refuses is told in one line with its code and what to 
       too few open files | 4 | ulimit -n 24; REPOCONF_HOME=$PWD/a; rc list 2>&3 | too many files open.*ulimit -n.*EMFILE
       a folder as the format | 4 | mkdir -p b/format; REPOCONF_HOME=$PWD/b; rc list 2>&3 | format is not usable: it is a folder
       a file as a folder | 4 | mkdir c; echo 1 >c/format; >c/repos; REPOCONF_HOME=$PWD/c; rc list 2>&3 | repos is not a folder
-      a lock that is none | 1 | mkdir d; echo no >d/lock; REPOCONF_HOME=$PWD/d; rc stop 2>&3 | not a lock file.*Remove it
+      a lock that is none | 4 | mkdir d; echo no >d/lock; REPOCONF_HOME=$PWD/d; rc stop 2>&3 | not a lock file.*Remove it
     `),
   )("%s", async (_title, code, line, told = "") => {
     const { errorOutput, ...finished } = await inShell(line);

@@ -56,6 +56,7 @@ export async function isLockHeld(path: string): Promise<boolean> {
     const cause = describeCause(error);
     throw new CommandError(
       `${path} is not a lock file (${cause}). Remove it: the daemon creates a new one at its next start.`,
+      exitCodes.noDaemon,
     );
   } finally {
     database.close();
