@@ -4,6 +4,7 @@ import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens, valueAt } from "../../shared/value-edit.ts";
 import { knownKeywords } from "./meta-schema.ts";
 import { comingFrom, type SchemaFault } from "./schema-faults.ts";
+import { absoluteUri, anchorsOf, idOf, isWhole } from "./schema-ids.ts";
 
 /** By what `$schema` says, without its scheme and final `#`. */
 const drafts: { readonly [dialect: string]: number } = {
@@ -97,7 +98,7 @@ class Translation {
     this.#drafts.set(schema, draft);
     this.#pointers.set(schema, pointer);
     const id = idOf(schema, draft);
-    const base = id === undefined ? outerBase : absolute(id, outerBase);
+    const base = id === undefined ? outerBase : absoluteUri(id, outerBase);
     if (place.length === 0) this.#resources.set(ownBase, { pointer, anchors: new Map() });
     if (base !== outerBase) this.#resources.set(base, { pointer, anchors: new Map() });
     this.#bases.set(schema, base);
@@ -213,7 +214,7 @@ class Translation {
 
   /** The JSON pointer, as a fragment, of what a reference points to. */
   *#reference(schema: JsonObject, keyword: string, reference: string): Generator<void, string | undefined> {
-    const [uri = "", fragment = ""] = absolute(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
+    const [uri = "", fragment = ""] = absoluteUri(reference, this.#bases.get(schema) ?? ownBase, true).split("#");
     const resource = this.#resources.get(uri);
     const pointer = resource && pointerTo(resource, fragment);
     const place =
@@ -254,26 +255,6 @@ class Translation {
   }
 }
 
-/** Whether it says its own name and draft, as a file does, in whatever draft it is. */
-function isWhole({ $schema, $id }: JsonObject): boolean {
-  return typeof $schema === "string" && typeof $id === "string";
-}
-
-function idOf(schema: JsonObject, draft: number): string | undefined {
-  const isIgnored = draft <= 7 && typeof schema["$ref"] === "string" && !isWhole(schema);
-  if (isIgnored) return undefined;
-  const id = draft === 4 && !isWhole(schema) ? schema["id"] : schema["$id"];
-  return typeof id === "string" && !id.startsWith("#") && id !== "" ? id.replace(/#.*$/s, "") : undefined;
-}
-
-/** Before 2019-09 an anchor is an id that begins or ends with it. */
-function anchorsOf(schema: JsonObject, draft: number): string[] {
-  const { $anchor, $dynamicAnchor } = schema;
-  const id = draft === 4 ? schema["id"] : draft <= 7 ? schema["$id"] : undefined;
-  const ofId = typeof id === "string" ? /#(.+)$/s.exec(id)?.[1] : undefined;
-  return [$anchor, $dynamicAnchor, ofId].filter(name => typeof name === "string");
-}
-
 /** Adds to a list, which a second reference may have begun. */
 function addTo(made: Map<string, JsonValue>, keyword: string, schemas: readonly JsonValue[]): void {
   const before = made.get(keyword);
@@ -285,13 +266,6 @@ function pointerTo({ pointer, anchors }: Resource, fragment: string): string | u
   if (fragment !== "" && !fragment.startsWith("/")) return anchors.get(decoded(fragment));
   const tokens = fragment.split("/").slice(1);
   return pointer + joinPointer(tokens.map(token => decoded(token).replaceAll("~1", "/").replaceAll("~0", "~")));
-}
-
-/** An absolute URI without an empty fragment; `keepsFragment`, or without any. */
-function absolute(reference: string, base: string, keepsFragment = false): string {
-  // A base such as urn:uuid:... is no folder: only fragments are relative to it.
-  const uri = reference.startsWith("#") ? `${base}${reference}` : (URL.parse(reference, base)?.href ?? reference);
-  return keepsFragment ? uri : uri.replace(/#.*$/s, "");
 }
 
 function decoded(token: string): string {
