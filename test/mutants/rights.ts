@@ -92,7 +92,8 @@ export const mutants = [
     },
     "resolving symbolic links for the owner only": {
       file: "main/daemon/folders/repository-finder.ts",
-      find: "    if (!caller.owner) return (await this.#index.nearestNamed(folder, isWanted))?.id;\n",
+      find: "this.#index.nearestNamed(folder, id => isWanted(id) && isThere(id))",
+      replace: "withoutLinks(folder).then(real => this.#index.nearestReal(real, id => isWanted(id) && isThere(id)))",
       name: "the daemon follows links only for the owner",
     },
     "the rule that svc* covers only the scope svc": {

@@ -96,16 +96,6 @@ export class RepositoryFinder {
     throw new RepoconfError(1101, message, { repo: id });
   }
 
-  /**
-   * The repository whose folder is `folder` or the nearest one above it, whatever git says. Only for the owner, links are resolved: where one
-   * leads to would tell others something about the disk.
-   */
-  async nearestAbove(caller: Caller, folder: string, only?: string): Promise<string | undefined> {
-    const isWanted = (id: string) => (only === undefined || id === only) && this.#service.canSee(caller, id);
-    if (!caller.owner) return (await this.#index.nearestNamed(folder, isWanted))?.id;
-    return (await this.#index.nearestReal(await withoutLinks(folder), isWanted))?.id;
-  }
-
   /** The nearest repository whose folder is still its own. `find` finds the nearest one of those that it is passed. */
   async #own(find: (isThere: (id: string) => boolean) => Promise<AddedFolder | undefined>) {
     const elsewhere = new Set<string>();

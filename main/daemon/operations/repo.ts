@@ -52,12 +52,18 @@ export function repositoryOperations(
     const message = `${moved.message} To add ${folder} as another repository all the same, give it an id.`;
     throw new RepoconfError(1111, message, { repo: moved.id });
   };
+  /** Throws RepoconfError 1101 or 1102. */
+  const find = async (caller: Caller, path: string) => {
+    const { id, worktree, linked } = await finder.find(caller, path);
+    const entry = await service.entry(caller, id);
+    if (entry === undefined) throw unknownRepository(id);
+    return { ...entry, ...(worktree !== undefined && { worktree: worktree.root }), ...(linked && { linked }) };
+  };
   return {
     "repo/list": async ({ repo, path, limit, after }, { caller }) => {
       if (path) {
-        const id = await finder.nearestAbove(caller, absolutePath(path), repo || undefined);
-        const entry = id === undefined ? undefined : await service.entry(caller, id);
-        return { result: entry === undefined ? [] : [entry] };
+        const entry = await find(caller, path).catch(ignoreUnknown);
+        return { result: entry === undefined || (repo && entry.id !== repo) ? [] : [entry] };
       }
       const page = new Page<RepositoryEntry>(limit);
       for await (const entry of service.repositories(caller, { repo: repo || undefined, after: after || undefined })) {
@@ -68,13 +74,7 @@ export function repositoryOperations(
       return { result: page.entries };
     },
 
-    "repo/find": async ({ path }, { caller }) => {
-      const { id, worktree, linked } = await finder.find(caller, path);
-      const entry = await service.entry(caller, id);
-      if (entry === undefined) throw unknownRepository(id);
-      const ofWorktree = { ...(worktree !== undefined && { worktree: worktree.root }), ...(linked && { linked }) };
-      return { result: { ...entry, ...ofWorktree } };
-    },
+    "repo/find": async ({ path }, { caller }) => ({ result: await find(caller, path) }),
 
     "repo/add": async ({ name, path, id, inTree }, { caller }) => {
       requireOwner(caller);
@@ -136,6 +136,10 @@ export function repositoryOperations(
       return { result: { ...(movedTo !== undefined && { movedTo }) } };
     },
   };
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (!(error instanceof RepoconfError) || error.code !== 1102) throw error;
 }
 
 /** Throws RepoconfError 1105 for any key except the owner's. */

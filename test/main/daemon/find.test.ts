@@ -91,6 +91,10 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
     ["a folder beside all of them", "elsewhere", 1102],
   ])("%s: %s", async (_what, path, wanted) => {
     expect(await find(at(path))).toBe(wanted);
+    const listed = async (repo?: string) =>
+      (await t.owner.call("repo/list", { path: at(path), ...(repo !== undefined && { repo }) })).result;
+    expect((await listed()).map(({ id }) => id)).toEqual([wanted].filter(one => one !== 1102));
+    expect(await listed("another")).toEqual([]);
   });
 
   test("the submodule's own repository, if that was added, also in a worktree of it", async () => {
