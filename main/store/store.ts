@@ -156,7 +156,7 @@ export class Store {
     const there = await listRepositoryFiles(context.paths.repositories);
     const removed = removedIds(missed.entries);
     const known = repositories.begin(there, indexed, removed);
-    await this.layers.begin(indexed, removed);
+    await this.layers.begin(indexed, { commits: missed.commits, removed });
     for (const entry of known) this.#handEdits.watchFolder(entry);
     const onRecovering = (progress: IndexingProgress) => this.#options.onRecovering?.(progress);
     await recoverHistories(context, { repositories, documents: this.#documents }, erasures, missed, onRecovering);

@@ -8,7 +8,7 @@ import { runProcess } from "./spawned-daemon.ts";
 import type { Facts, Values } from "./start-oracle.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { TestClock } from "./test-clock.ts";
-import { cut, entriesIn, recordsIn } from "./witnesses.ts";
+import { cut, entriesIn, recordsIn, revisionIn } from "./witnesses.ts";
 
 /**
  * What may happen to the file while no daemon runs. `age`: how many revisions its text of ours is behind. `late`: a program kept writing
@@ -71,7 +71,7 @@ const firstText = `{\n  // ours\n  "config": { "svc": { "timeout": 30, "refresh_
 const foreignText = `{\n  // of somebody else\n  "config": { "svc": { "timeout": 60 } }\n}\n`;
 const editDay = (text: string, day = 5) => text.replace(/("refresh_day": )\d/, `$1${day}`);
 
-/** The life of one repository, in the home or in a work tree, up to a set during which its daemon ends. */
+/** The life of one repository, in the home or in a work tree, or of the local values of one, up to a set during which its daemon ends. */
 export class RecordedLife implements AsyncDisposable {
   readonly place: Facts["place"];
   /** Whether revisions 5 and 6 are written with nothing in between, so that 5 is not recorded complete. */
@@ -81,6 +81,12 @@ export class RecordedLife implements AsyncDisposable {
   /** Where a watcher is that has seen revision 5. */
   position = "";
   readonly ends: End[] = [];
+  /** What requests name. */
+  readonly target: { readonly repo: string; readonly layer?: "local" };
+  /** As log and index name it. */
+  readonly #document: string;
+  /** How many empty revisions it has before the first one of the life: a layer's document begins with one. */
+  readonly begins: number;
   readonly #disposed = new AsyncDisposableStack();
   readonly #above: string;
   /** Has the very files of revisions 3 to 6 under their numbers. */
@@ -97,8 +103,13 @@ export class RecordedLife implements AsyncDisposable {
     this.#above = join(folder, "above");
     this.home = join(this.#above, "home");
     this.#tree = join(this.#above, "site");
-    this.#history = join(this.home, "journal/site.0-0.jsonl");
-    this.file = place === "home" ? join(this.home, "repos/site.json") : join(this.#tree, ".repoconf.json");
+    const isLocal = place === "local";
+    this.target = { repo: "site", ...(isLocal && { layer: "local" }) };
+    this.#document = isLocal ? "_local-site" : "site";
+    this.begins = isLocal ? 1 : 0;
+    this.#history = join(this.home, `journal/${this.#document}.0-0.jsonl`);
+    const files = { home: join(this.home, "repos/site.json"), local: join(this.home, "local/site.json") };
+    this.file = place === "tree" ? join(this.#tree, ".repoconf.json") : files[place];
   }
 
   static async record(place: Facts["place"], random: Random, isQuick = false): Promise<RecordedLife> {
@@ -107,6 +118,10 @@ export class RecordedLife implements AsyncDisposable {
     life.#disposed.use(folder);
     for (const path of [life.#vault, life.#tree, dirname(life.file)]) await mkdir(path, { recursive: true });
     await life.#git("init", "--quiet", "--template=");
+    if (place === "local") {
+      await mkdir(join(life.home, "repos"));
+      await writeFile(join(life.home, "repos/site.json"), `{ "config": {} }\n`);
+    }
     for (const text of [foreignText, firstText]) {
       await writeFile(life.file, text);
       await life.#git("add", ".");
@@ -123,11 +138,12 @@ export class RecordedLife implements AsyncDisposable {
     await using t = await startTestDaemon(options);
     const call: typeof t.owner.call = (name, args) => t.owner.call(name, args);
     if (this.place === "tree") await call("repo/add", { id: "site", name: "site", path: this.#tree, inTree: true });
-    const set = (fields: object) => call("config/set", { repo: "site", ...fields });
+    const set = (fields: object) => call("config/set", { ...this.target, ...fields });
     const reach = async (revision: number) => {
-      await call("file/read", { repo: "site" });
+      await call("file/read", this.target);
       const list = await call("config/list", { repo: "site" });
-      if (list.revision !== revision) throw new Error(`the life has revision ${list.revision} instead of ${revision}`);
+      if (list.revision !== revision + this.begins)
+        throw new Error(`the life has revision ${list.revision} instead of ${revision}`);
       if (revision >= 3) await link(this.file, join(this.#vault, String(revision)));
     };
     await reach(1);
@@ -144,7 +160,7 @@ export class RecordedLife implements AsyncDisposable {
     await set({ "svc.domain": "b.test" });
     await reach(5);
     if (!this.isQuick) await t.restart();
-    await call("file/read", { repo: "site" });
+    await call("file/read", this.target);
     this.position = (await call("config/watch", {})).result.position ?? "";
     this.#disposed.use(await loss.begin());
     await set({ "svc.timeout": 33 });
@@ -182,12 +198,13 @@ export class RecordedLife implements AsyncDisposable {
   /** What all witnesses of an end say with this damage. */
   factsOf(end: End, damage: Damage): Facts {
     const { log, history = "", index } = this.#witnesses(end, damage);
-    const { newest, recorded } = recordsIn(history);
+    const { newest, recorded } = recordsIn(history, this.begins);
+    const entriesOf = (texts: ReadonlyMap<string, string>) => entriesIn(texts, this.#document, this.begins);
     const { age, editedAge, isVery = false, state = "text", values }: FileChange = changes[damage.file];
     const text = age === undefined ? undefined : end.fileRevision - age;
     const edited =
       editedAge === undefined ? { ...values } : { ...valuesAt[end.fileRevision - editedAge], refresh_day: 5 };
-    const [removed] = entriesIn(end.log).filter(revision => !entriesIn(log).includes(revision));
+    const [removed] = entriesOf(end.log).filter(revision => !entriesOf(log).includes(revision));
     const late: Values = damage.file === "late" ? { refresh_day: 5 } : {};
     return {
       place: this.place,
@@ -204,9 +221,9 @@ export class RecordedLife implements AsyncDisposable {
       },
       recorded,
       completed: this.isQuick ? 4 : 5,
-      log: { state: damage.log, entries: entriesIn(log), removed },
+      log: { state: damage.log, entries: entriesOf(log), removed },
       history: { newest, isDamaged: damage.history === "damaged" },
-      index: index === undefined ? 0 : JSON.parse(index).repositories.site.revision,
+      index: index === undefined ? 0 : revisionIn(index, this.#document) - this.begins,
     };
   }
 
@@ -254,7 +271,7 @@ export class RecordedLife implements AsyncDisposable {
       await unlink(file);
       await link(earlier, file);
     } else if (change === "earlier text of ours with another stamp") await saveByRename(file, earlierText);
-    else if (change === "of git or a person" && this.place === "home") await saveByRename(file, foreignText);
+    else if (change === "of git or a person" && this.place !== "tree") await saveByRename(file, foreignText);
     else if (change === "of git or a person") await this.#git("checkout", "--quiet", "HEAD~1", "--", ".");
     else if (editedAge !== undefined)
       await saveByRename(file, editDay(await readFile(join(this.#vault, String(fileRevision - editedAge)), "utf8")));
@@ -270,7 +287,7 @@ export class RecordedLife implements AsyncDisposable {
       };
     } else if (change === "late") {
       // The second name that the daemon gives to a file before it replaces it.
-      await link(earlier, join(this.home, "tmp/site.json.0123456789ab.tmp"));
+      await link(earlier, join(this.home, this.place === "local" ? "local" : "tmp", "site.json.0123456789ab.tmp"));
       await writeFile(earlier, editDay(earlierText));
       this.#undo = () => writeFile(earlier, earlierText);
     }

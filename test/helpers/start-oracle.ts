@@ -9,7 +9,8 @@ export type Values = { readonly [field: string]: string | number };
 
 /** What file, log, history and index say. Revisions are those of the recorded life, in which 6 is the set during which it ends. */
 export interface Facts {
-  readonly place: "home" | "tree";
+  /** `local`: the file of a repository's local values, which is in the home too. */
+  readonly place: "home" | "tree" | "local";
   readonly isClean: boolean;
   readonly valuesAt: readonly Values[];
   readonly sourceAt: readonly string[];
@@ -65,15 +66,16 @@ export function answerTo(facts: Facts) {
   const isOurs = isKnownText && file.isVery;
   // 7: texts recorded at or after the end of the older log, which ends with 4.
   const isOfCopy = file.text !== undefined && file.text >= 4 && file.text <= history.newest;
-  const isHome = place === "home";
+  const isHome = place !== "tree";
   const isOursByCopy = isHome && log.state === "older" && isOfCopy && !isOurs;
 
   const isAbsent = file.state === "missing";
   const hasNoText = file.state !== "text" && (isHome || !isAbsent);
   if (hasNoText && (isGap || history.isDamaged))
     return "no text, and a history with lost records: nothing has all values";
-  if (isHome && isAbsent && index === 0 && log.entries.length === 0)
-    return "only a history is left, as after the removal of a repository";
+  // The history of local values is deleted with them.
+  const isNamed = index > 0 || log.entries.length > 0 || (place === "local" && history.newest > 0);
+  if (isHome && isAbsent && !isNamed) return "nothing is left, or only a history, as after the removal of a repository";
   if (isHome && recorded === undefined && log.state === "older")
     return "without a history, nothing says whether the older log's entries are newer than the file";
 

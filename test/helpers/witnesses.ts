@@ -18,21 +18,33 @@ function contentsOf(text: string, words: number): readonly { readonly [name: str
   return lines.map(line => JSON.parse(line.split(" ").slice(words).join(" ")));
 }
 
-/** The revisions of the entries of a log, by its files. */
-export function entriesIn(log: ReadonlyMap<string, string>): number[] {
+/** The revisions of a document's entries in a log, by its files; without the first ones, so many. */
+export function entriesIn(log: ReadonlyMap<string, string>, id: string, begins: number): number[] {
   const contents = [...log.values()].flatMap(text => contentsOf(text, 4));
-  const documents = contents.flatMap(({ documents = [] }) => documents as readonly { readonly revision: number }[]);
-  return documents.map(({ revision }) => revision);
+  const documents = contents.flatMap(
+    ({ documents = [] }) => documents as readonly { readonly repo: string; readonly revision: number }[],
+  );
+  const revisions = documents.filter(({ repo }) => repo === id).map(({ revision }) => revision - begins);
+  return revisions.filter(revision => revision > 0);
 }
 
-/** The newest revision of a history, and its newest record of a text. */
-export function recordsIn(text: string): { readonly newest: number; readonly recorded: Facts["recorded"] } {
+/** The revision of a document in the text of an index. */
+export function revisionIn(index: string, id: string): number {
+  const { repositories, layers } = JSON.parse(index);
+  return { ...repositories, ...layers }[id].revision;
+}
+
+/** The newest revision of a history, and its newest record of a text; without the first ones, so many. */
+export function recordsIn(
+  text: string,
+  begins: number,
+): { readonly newest: number; readonly recorded: Facts["recorded"] } {
   const records = contentsOf(text, 2);
   const record = records.findLast(({ kind }) => kind === "text");
   return {
-    newest: Number(records.findLast(({ kind }) => kind === "change")?.["revision"] ?? 0),
+    newest: Number(records.findLast(({ kind }) => kind === "change")?.["revision"] ?? begins) - begins,
     recorded: record && {
-      revision: Number(record["fileRevision"]),
+      revision: Number(record["fileRevision"]) - begins,
       isComplete: record["textHash"] === record["replacedHash"],
     },
   };

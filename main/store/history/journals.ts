@@ -17,6 +17,11 @@ export class Journals {
     this.#segments = new Map(segments);
   }
 
+  /** Whose histories there are, of those that are not open. */
+  ids(): Iterable<string> {
+    return this.#segments.keys();
+  }
+
   open(id: string): Journal {
     const { paths, fileSystem, clock, findings } = this.#context;
     const segments = this.#segments.get(id) ?? [];

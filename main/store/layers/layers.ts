@@ -58,14 +58,25 @@ export class Layers {
     this.#options = options;
   }
 
-  /** Adds the documents that the index knows, and those of the files of repositories that there are. */
-  async begin(index: IndexData, removed: ReadonlySet<string>): Promise<void> {
-    const { documents, repositories } = this.#options;
+  /**
+   * Adds the documents of repositories that there are: those that the index knows, and those that have a file, or a history, which is
+   * deleted when a layer is removed. `commits`: of documents that the log knows; `removed`: by their ids.
+   */
+  async begin(
+    index: IndexData,
+    { commits, removed }: { readonly commits: ReadonlyMap<string, unknown>; readonly removed: ReadonlySet<string> },
+  ): Promise<void> {
+    const { documents, repositories, journals } = this.#options;
     if (this.#context.log.shared !== undefined) return;
-    const files = await listRepositoryFiles(this.#context.paths.local);
-    const isWanted = (id: string) => repositories.has(repositoryOfDocument(id));
+    const files = (await listRepositoryFiles(this.#context.paths.local)).map(localDocumentOf);
+    const histories = [...journals.ids()].filter(id => id !== repositoryOfDocument(id) && !removed.has(id));
+    const isWanted = (id: string) => {
+      const repo = repositoryOfDocument(id);
+      return repositories.has(repo) || commits.has(repo);
+    };
     const known = Object.entries(index.layers ?? {}).filter(([id]) => isWanted(id) && !removed.has(id));
-    documents.begin(files.map(localDocumentOf).filter(isWanted), { repositories: Object.fromEntries(known) }, removed);
+    const there = [...files, ...histories].filter(isWanted);
+    documents.begin(there, { repositories: Object.fromEntries(known) }, removed);
   }
 
   /** The documents above a repository's own one, the lowest first. */
