@@ -22,6 +22,7 @@ import { set, setInTree, setMany, setOne } from "./set.ts";
 import { sharedLog } from "./shared-log.ts";
 import { start } from "./start.ts";
 import { watch } from "./watch.ts";
+import { worktrees } from "./worktrees.ts";
 
 const sections: readonly Section[] = [
   list,
@@ -35,6 +36,7 @@ const sections: readonly Section[] = [
   hook,
   start,
   memory,
+  worktrees,
   growth,
   sharedLog,
 ];
