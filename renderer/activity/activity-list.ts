@@ -1,6 +1,7 @@
 import { createStore } from "zustand";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import { problemsIn } from "../../shared/health.ts";
+import { changesIn } from "../../shared/history-changes.ts";
 import type { ConfigChanged, FoundHistoryEntry } from "../../shared/protocol.ts";
 import { foundPart } from "../../shared/query/found-part.ts";
 import { matchRepository } from "../../shared/query/match-query.ts";
@@ -123,7 +124,7 @@ export function keyOf({ repo, revision, source }: FoundHistoryEntry): string {
   return `${repo} ${revision} ${source === "forget" ? source : ""}`;
 }
 
-/** One entry, or the entries of a batch. */
+/** One entry, or the entries of a batch, or of a change of several layers. */
 export interface Group {
   readonly key: string;
   /** The newest entry. */
@@ -133,10 +134,15 @@ export interface Group {
   readonly isOpen: boolean;
 }
 
-/** Groups the entries of each batch at the place of the newest one; every other entry is its own group. */
+/** Groups the entries of each batch, and of each change, at the place of the newest one. */
 export function grouped({ entries = [], next }: Pick<Activity, "entries" | "next">): readonly Group[] {
   const last = entries.at(-1);
-  const groups = Map.groupBy(entries, entry => entry.batch ?? keyOf(entry));
+  const keys = new Map(
+    [...Map.groupBy(entries, ({ repo }) => repo).values()].flatMap(ofOne =>
+      changesIn(ofOne).flatMap(change => change.map(entry => [entry, keyOf(change[0])] as const)),
+    ),
+  );
+  const groups = Map.groupBy(entries, entry => entry.batch ?? keys.get(entry) ?? keyOf(entry));
   return Array.from(groups, ([key, [first, ...rest]]) => {
     const isOpen = next !== undefined && first?.batch !== undefined && first.batch === last?.batch;
     return first === undefined ? [] : [{ key, first, rest, isOpen }];

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
+import { type ChangeEntries, changesIn, nameRevisions } from "../../shared/history-changes.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
@@ -90,40 +91,50 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       )}
       {entries?.length === 0 && <p className="waiting">Nothing has changed yet.</p>}
       <ol className="timeline">
-        {entries?.map(entry => (
-          <li className="timeline-entry" key={`${entry.revision} ${entry.source}`}>
-            <header>
-              <h2>Revision {entry.revision}</h2>
-              <EntryFacts entry={entry} />
-              <span className="timeline-tools">
-                <button
-                  type="button"
-                  className="button button-quiet"
-                  aria-pressed={chosen === entry.revision}
-                  onClick={() => choose(entry.revision)}
-                >
-                  Compare<span className="visually-hidden"> revision {entry.revision}</span>
-                </button>
-                {canBeReverted(entry) && (
-                  <button type="button" className="button button-quiet" onClick={() => setRestoring(revertOf(entry))}>
-                    Revert…<span className="visually-hidden"> revision {entry.revision}</span>
-                  </button>
-                )}
-                {entry.revision !== revision && entry.revision >= oldestKnown && (
+        {changesIn(entries ?? []).map(change => {
+          const [entry] = change;
+          const name = nameRevisions(change);
+          return (
+            <li className="timeline-entry" key={`${entry.revision} ${entry.source}`}>
+              <header>
+                <h2>{name.replace(/^r/, "R")}</h2>
+                <EntryFacts entry={entry} />
+                <span className="timeline-tools">
                   <button
                     type="button"
                     className="button button-quiet"
-                    onClick={() => setRestoring(restoreOf(entry.revision, field))}
+                    aria-pressed={chosen === entry.revision}
+                    onClick={() => choose(entry.revision)}
                   >
-                    Restore…<span className="visually-hidden"> revision {entry.revision}</span>
+                    Compare<span className="visually-hidden"> {name}</span>
                   </button>
-                )}
-              </span>
-            </header>
-            {entry.reason !== undefined && <p className="timeline-reason">{entry.reason}</p>}
-            <EntryChanges entry={entry} />
-          </li>
-        ))}
+                  {canBeReverted(entry) && (
+                    <button
+                      type="button"
+                      className="button button-quiet"
+                      onClick={() => setRestoring(revertOf(change))}
+                    >
+                      Revert…<span className="visually-hidden"> {name}</span>
+                    </button>
+                  )}
+                  {entry.revision !== revision && entry.revision >= oldestKnown && (
+                    <button
+                      type="button"
+                      className="button button-quiet"
+                      onClick={() => setRestoring(restoreOf(entry.revision, field))}
+                    >
+                      Restore…<span className="visually-hidden"> {name}</span>
+                    </button>
+                  )}
+                </span>
+              </header>
+              {entry.reason !== undefined && <p className="timeline-reason">{entry.reason}</p>}
+              {change.toReversed().map(one => (
+                <LayerChanges key={one.revision} entry={one} />
+              ))}
+            </li>
+          );
+        })}
       </ol>
       {next !== undefined && <OlderButton load={() => load(next)} />}
       {restoring !== undefined && <RestoreDialog repo={repo} {...restoring} onClose={() => setRestoring(undefined)} />}
@@ -142,8 +153,23 @@ function restoreOf(revision: number, field: string | undefined): Restoring {
   return { title: `Restore revision ${revision}`, to: revision, ...(field !== undefined && { fields: [field] }) };
 }
 
-/** Undoes one revision: restores the values before it. Before a field's first change, that is its default. */
-function revertOf(entry: HistoryEntry): Restoring {
-  const { revision } = entry;
-  return { title: `Revert revision ${revision}`, to: revision - 1, fields: fieldsChanged(entry) };
+/** Undoes one change: restores the values before it. Before a field's first change, that is its default. */
+function revertOf(change: ChangeEntries<HistoryEntry>): Restoring {
+  const oldest = change.at(-1) ?? change[0];
+  const fields = new Set(change.flatMap(fieldsChanged));
+  return { title: `Revert ${nameRevisions(change)}`, to: oldest.revision - 1, fields: [...fields] };
+}
+
+/** What a change made of one layer. */
+function LayerChanges({ entry }: { readonly entry: HistoryEntry }) {
+  const { layer } = entry;
+  const isLocal = layer === "local" || layer === "base";
+  return (
+    <>
+      {isLocal && (
+        <span className="badge badge-local">{layer === "local" ? "local" : "local, of the main work tree"}</span>
+      )}
+      <EntryChanges entry={entry} />
+    </>
+  );
 }

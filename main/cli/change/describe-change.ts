@@ -1,4 +1,5 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type ChangeEntries, nameRevisions } from "../../../shared/history-changes.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
 import { type Fields, mask, showValue } from "../connect/fields.ts";
@@ -13,18 +14,30 @@ export interface DescribeOptions {
 export const forgottenMark = "(forgotten)";
 
 /** The lines that `watch` and `history` print for a change. `name` is the repository's, if several are shown. */
-export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
-  const { revision, time, reason, changes, source, field, layer } = change;
+export function describeChange(change: ChangeEntries<HistoryEntry>, options: DescribeOptions, name?: string): string[] {
+  const [newest, ...older] = change;
+  const { time, reason, source, field } = newest;
   const of = name === undefined ? "" : `${name}  `;
   const why = reason === undefined ? "" : `: ${reason}`;
-  const own = layer === "local" ? "  (local)" : layer === "base" ? "  (local, of the main work tree)" : "";
-  const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}${own}  ${describeAuthor(change)}${why}`;
+  const isPart = older.length === 0 && newest.together !== undefined;
+  const also = isPart ? `, one change with revision ${newest.together}` : "";
+  const own = older.length === 0 ? describeLayer(newest) : "";
+  const head = `${time}  ${of}${style("yellow", nameRevisions(change))}${also}${own}  ${describeAuthor(newest)}${why}`;
   if (source === "forget") return [head, `  ${field}: older values erased`];
-  const lines = Object.entries(changes).flatMap(([scope, values]) =>
-    Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),
-  );
+  const lines = change.toReversed().flatMap(entry => {
+    const layer = older.length === 0 ? "" : describeLayer(entry);
+    return Object.entries(entry.changes).flatMap(([scope, values]) =>
+      Object.entries(values).map(
+        ([one, changed]) => `${describeField(joinConfigPath(scope, one), changed, options)}${layer}`,
+      ),
+    );
+  });
   if (lines.length > 0) return [head, ...lines];
   return [head, source === "recovery" ? "  values as in the file; earlier changes unknown" : "  nothing was stored"];
+}
+
+function describeLayer({ layer }: HistoryEntry): string {
+  return layer === "local" ? "  (local)" : layer === "base" ? "  (local, of the main work tree)" : "";
 }
 
 /** Who made a change and how. */

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { RequestError } from "../../../shared/client/request-error.ts";
 import type { ErrorEntry } from "../../../shared/errors.ts";
+import { changesIn } from "../../../shared/history-changes.ts";
 import type { HistoryEntry, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import type { ValuePlace } from "../../../shared/typed-place.ts";
 import { describeChange } from "../change/describe-change.ts";
@@ -74,8 +75,8 @@ export async function printHistory(
     printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
   } else {
     if (isTerminal()) print(style("dim", `${name} (${id})`));
-    for (const entry of entries) {
-      print(...describeChange(entry, { fields, reveal: options.reveal === true }));
+    for (const change of changesIn(entries)) {
+      print(...describeChange(change, { fields, reveal: options.reveal === true }));
     }
     if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
   }

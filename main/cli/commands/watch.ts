@@ -197,7 +197,7 @@ function describe(message: PrintedMessage, names: ReadonlyMap<string, string>, o
   const nameOf = (id: string) => names.get(id) ?? id;
   switch (message[0]) {
     case "config":
-      return describeChange(message[2], options, nameOf(message[2].repo));
+      return describeChange([message[2]], options, nameOf(message[2].repo));
     case "repo": {
       const [, event, { id, name, health }] = message;
       const who = `${name} (${id})`;
