@@ -32,10 +32,7 @@ export interface ChangeArguments {
   readonly reason?: string | null;
   /** Reply only when the file is written too, or cannot be written now. */
   readonly flush?: boolean | null;
-  /**
-   * Changes of this key with the same text form one batch. If left out, the changes of one request to several repositories form
-   * one.
-   */
+  /** Changes of this key with the same text form one batch. If left out, the changes of one request to several repositories form one. */
   readonly batch?: string | null;
   /** Instead of `repo`: a folder in the repository. */
   readonly path?: string | null;
@@ -191,6 +188,8 @@ export interface DescribedValue {
   readonly layer?: "local";
   /** The layer whose value counts, if it is not the one that was written. */
   readonly shadowedBy?: CountedLayer;
+  /** In a linked worktree, of a shared value of a field with `x-step`: the value that counts there, which is higher. */
+  readonly counts?: JsonValue;
   /** Of a list that is merged by the names of its items: the names of those that are local now. */
   readonly localItems?: readonly string[];
   /** The key lacks the right `reveal`, and the value came from the history: `value` is null. */
@@ -238,10 +237,11 @@ export interface Explanation {
    * valid value is active.
    */
   readonly origin: "default" | "stored" | "lastGood";
-  /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it. */
+  /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it; `of` as in `ExplainedLayer`. */
   readonly layer?: Exclude<CountedLayer, "shared">;
-  /** As in `ExplainedLayer`. */
   readonly of?: string;
+  /** In a linked worktree, of a field with `x-step`: by how much `value` is higher than the one that it inherits, of which `origin` tells. */
+  readonly step?: number;
   /** If local values count in it: the layers that have a value of the field, the one that counts first. */
   readonly layers?: readonly ExplainedLayer[];
   /** Only for the owner's key: the file with the repository's values, and the position of this one in it, counted from 1. */
@@ -250,7 +250,6 @@ export interface Explanation {
   readonly column?: number;
   /** The last change of the field in the history: its revision, time, actor, source and reason. */
   readonly revision?: number;
-  /** RFC 3339, UTC, milliseconds. */
   readonly time?: string;
   readonly actor?: string;
   readonly source?: ChangeSource;
@@ -660,6 +659,8 @@ export interface ConfigChanged {
   readonly batch?: string;
   /** The machine that made the change, if several share a log. Only the owner receives it. */
   readonly machine?: string;
+  /** The revision that the same change made of another layer: before or after it in a history, before it in an event. */
+  readonly together?: number;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
 
@@ -668,8 +669,6 @@ export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "p
   readonly source: ChangeSource | "forget";
   /** The layer that it changed, if the repository has local values; its changes are those of this layer. */
   readonly layer?: CountedLayer;
-  /** The revision before or after it that the same change made of another layer. */
-  readonly together?: number;
   /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }

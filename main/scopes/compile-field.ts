@@ -47,6 +47,17 @@ export function metaFaults(
   });
 }
 
+/** Why a field's values cannot be higher in each worktree (`x-step`). */
+function whyNoStep(schema: FieldSchema): string | undefined {
+  if (schema["x-step"] === undefined) return undefined;
+  const types: readonly unknown[] = [schema["type"]].flat();
+  const others = types.filter(type => type !== "integer" && type !== "string" && type !== "null");
+  if (others.length > 0 || !types.some(type => type === "integer" || type === "string"))
+    return 'needs the type "integer" or "string" there, so that the next higher value is known';
+  // A worktree has a value of its own there, which is taken as it is.
+  return schema["x-layers"]?.includes("local") === false ? 'needs "local" in x-layers, if there is one' : undefined;
+}
+
 /** Makes a field; or says what is wrong with its schema. `keepsDefault`: whatever its default is. `hasFormats`: the scope has. */
 export function* compilingField(
   compiler: SchemaCompiler,
@@ -66,6 +77,8 @@ export function* compilingField(
   yield;
   const invalid = metaFaults(metaSchemas.field, json, spare, where);
   if (invalid.length > 0) return invalid;
+  const noStep = whyNoStep(schema);
+  if (noStep !== undefined) return [{ message: `"x-step" of the field "${name}" ${noStep}`, pointer: at("x-step") }];
   yield;
   let compiled: CompiledSchema;
   try {

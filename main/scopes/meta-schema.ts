@@ -91,6 +91,7 @@ const ofField: JsonObject = {
   "x-secret": flag,
   "x-renamedFrom": oneOrMore,
   "x-layers": { type: "array", minItems: 1, uniqueItems: true, items: { enum: ["shared", "local"] } },
+  "x-step": { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
 };
 const dialects = ["", "#"].map(end => `https://json-schema.org/draft/2020-12/schema${end}`);
 const schemas: JsonObject = {

@@ -29,6 +29,11 @@ export interface BrokenReference {
   readonly value: string;
 }
 
+/** A field whose value in a linked worktree is `step` higher for each number of its slot (`x-step`), unless the worktree has its own. */
+export interface FieldStep extends ConfigPath {
+  readonly step: number;
+}
+
 export interface Scope {
   readonly name: string;
   readonly schema: ScopeSchema;
@@ -56,6 +61,7 @@ export class Scopes {
   #defaults: Config = {};
   #renaming: readonly Scope[] = [];
   #commands: readonly ConfigPath[] = [];
+  #steps: readonly FieldStep[] = [];
 
   constructor() {
     this.set(compileScope("svc", svcSchema));
@@ -104,6 +110,11 @@ export class Scopes {
   /** The fields whose values run as commands. */
   get commands(): readonly ConfigPath[] {
     return this.#commands;
+  }
+
+  /** The fields whose values are higher in linked worktrees. */
+  get steps(): readonly FieldStep[] {
+    return this.#steps;
   }
 
   /** The scopes with renamed fields. */
@@ -159,9 +170,14 @@ export class Scopes {
   #collect(): void {
     this.#defaults = this.#collectDefaults();
     this.#renaming = [...this.#scopes.values()].filter(({ renamed }) => renamed.size > 0);
-    this.#commands = [...this.#scopes.values()].flatMap(({ name, fields }) =>
-      [...fields].flatMap(([field, { isCommand }]) => (isCommand ? { scope: name, field } : [])),
+    const all = [...this.#scopes.values()].flatMap(({ name: scope, fields }) =>
+      [...fields].map(([field, known]) => ({ scope, field, known })),
     );
+    this.#commands = all.flatMap(({ known, ...path }) => (known.isCommand ? path : []));
+    this.#steps = all.flatMap(({ known, ...path }) => {
+      const step = known.schema["x-step"];
+      return step === undefined ? [] : { ...path, step };
+    });
   }
 
   #collectDefaults(): Config {

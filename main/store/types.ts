@@ -222,7 +222,7 @@ export interface RecordedChange extends Attribution {
   readonly changes: readonly RecordedDifference[];
   /** If the repository has more than one layer: the one that the revision changed. */
   readonly ofLayer?: LayerChanges;
-  /** Only in a history: the revision before or after it that the same entry of the log made of another layer. */
+  /** The revision before it, or in a history also after it, that the same entry of the log made of another layer. */
   readonly together?: number;
 }
 

@@ -67,6 +67,9 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
         <Fact name="Default">
           <code>{showJson(schema.default, schema)}</code>
         </Fact>
+        {explanation?.step !== undefined && (
+          <Fact name="In this worktree">{explanation.step} higher than what it inherits</Fact>
+        )}
         {explanation?.line !== undefined && (
           <Fact name="Location">
             <code>

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { moveToShared, takeShared } from "../state/layers.ts";
 import { findRepository, nameOfRepository, useScreen } from "../state/store.ts";
@@ -18,6 +19,19 @@ export function OverrideBadge({ repo, by }: OverrideBadgeProps) {
   return (
     <span className="badge badge-local" title={title}>
       {by === "local" || base === undefined ? "local" : `local, of ${base}`}
+    </span>
+  );
+}
+
+/** Tells that the value is higher than the one that a linked worktree inherits, if it is. */
+export function StepBadge({ repo, schema, value }: { repo: string; schema: FieldSchema; value: JsonValue }) {
+  const slot = useScreen(state => findRepository(state, repo)?.linked?.slot) ?? 0;
+  const added = (schema["x-step"] ?? 0) * slot;
+  if (added === 0 || value === null || value === "") return null;
+  const title = `This worktree inherits the value, ${added} higher, so that it differs in each. One that is set here is taken as it is.`;
+  return (
+    <span className="badge badge-local" title={title}>
+      +{added}
     </span>
   );
 }

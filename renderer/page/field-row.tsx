@@ -8,11 +8,11 @@ import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
-import { orDefault, useScreen } from "../state/store.ts";
+import { findRepository, orDefault, useScreen } from "../state/store.ts";
 import { textOfUnread } from "../state/unread-text.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
-import { OverrideBadge, OverrideTools } from "./field-override.tsx";
+import { OverrideBadge, OverrideTools, StepBadge } from "./field-override.tsx";
 import { useFieldState } from "./field-state.ts";
 import { mask, showJson, withTextsShown } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
@@ -34,6 +34,14 @@ interface FieldRowProps {
 export function FieldRow({ repo, scope, field, schema, current, holdsDetails, onFocus }: FieldRowProps) {
   const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, schema);
   const overridden = useScreen(state => overriddenBy(state.opened.get(repo)?.layers, scope, field));
+  const isLinked = useScreen(state => (findRepository(state, repo)?.linked?.slot ?? 0) > 0);
+  /** A linked worktree has no value of its own, and a higher one than the main work tree. */
+  const inherits =
+    isLinked &&
+    schema["x-step"] !== undefined &&
+    overridden !== "local" &&
+    pending === undefined &&
+    health === undefined;
   const keys = useKeys(repo, scope, schema["x-keyOf"]);
   const [revealed, setRevealed] = useState(false);
   const [opened, setOpened] = useState<boolean>();
@@ -74,6 +82,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
         <h3 id={`${id}-title`}>{title}</h3>
         {pending !== undefined && <span className="badge badge-edited">edited</span>}
         {overridden !== undefined && <OverrideBadge repo={repo} by={overridden} />}
+        {inherits && <StepBadge repo={repo} schema={schema} value={value} />}
         {modified && pending === undefined && <span className="visually-hidden">modified</span>}
         <code className="field-path">{path}</code>
       </div>
@@ -115,7 +124,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
             Discard
           </button>
         )}
-        {modified && overridden === undefined && (
+        {modified && overridden === undefined && !inherits && (
           <button
             type="button"
             className="link"

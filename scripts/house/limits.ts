@@ -29,8 +29,8 @@ export const limits: Limits = {
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,
   files: {
-    "main/daemon/config/change-check.ts": { lines: 365, reason: "one pass over the fields of a request" },
-    "main/daemon/config/config-changes.ts": { lines: 350, reason: "one class: a set, a restore, and what they answer" },
+    "main/daemon/config/change-check.ts": { lines: 370, reason: "one pass over the fields of a request" },
+    "main/daemon/config/config-changes.ts": { lines: 355, reason: "one class: a set, a restore, and what they answer" },
     "main/daemon/config/config-service.ts": { lines: 310, reason: "one class: all that a caller may see of a store" },
     "main/daemon/daemon.ts": { lines: 260, reason: "only puts parts together, which have their own files" },
     "main/daemon/home/copy-log.ts": { lines: 310, reason: "one copy, with each step that an interruption can follow" },
@@ -48,7 +48,7 @@ export const limits: Limits = {
     "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },
     "main/store/repository/repositories.ts": { lines: 315, reason: "one class: which repositories are open or known" },
     "main/store/repository/repository.ts": {
-      lines: 405,
+      lines: 410,
       reason: "one class: the parts and the layers of a repository",
     },
     "main/store/shared/shared-scopes.ts": { lines: 325, reason: "one class with the scopes that a shared log has" },

@@ -27,6 +27,11 @@ export interface ValueSchema {
   readonly "x-secret"?: boolean;
   /** Ours, for a whole field: the layers that may have a value of it, such as `["shared"]`; if left out, all. */
   readonly "x-layers"?: readonly string[];
+  /**
+   * Ours, for a whole field, an integer or a text of digits: what a linked worktree inherits is this much higher for each number of its
+   * slot.
+   */
+  readonly "x-step"?: number;
   /** Ours, for a whole field, added where the scope's `required` names a field without a default: somebody should set it. */
   readonly "x-required"?: boolean;
   /** Ours: what a number counts, such as "seconds". */
@@ -60,6 +65,7 @@ export const fieldKeywords = [
   "x-secret",
   "x-renamedFrom",
   "x-layers",
+  "x-step",
   "x-keyOf",
 ] as const;
 

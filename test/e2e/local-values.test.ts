@@ -114,6 +114,12 @@ test("undo takes back the last change of the layer that is named, or says that t
   await here("set", "svc.timeout=5", "--local");
   await here("set", "svc.timeout=6", "svc.domain=b.test");
   expect(await values()).toEqual({ svc: { timeout: 6, domain: "b.test" } });
+  expect(await here("history", "--limit", "2")).toMatch(
+    /^\S+ {2}revisions \d+ and \d+ {2}by owner \(set\)\n {2}svc\.domain: .*\n {2}svc\.timeout: .* {2}\(local\)\n$/,
+  );
+  expect(await here("history", "svc.domain", "--limit", "1")).toMatch(
+    /revision \d+, one change with revision \d+ {2}by/,
+  );
   for (const expected of [{ timeout: 5 }, { timeout: 6, domain: "b.test" }, { timeout: 5 }]) {
     expect(await here("undo")).toMatch(/^Undid revisions \d+ and \d+ of/);
     expect(await values()).toEqual({ svc: expected });

@@ -100,9 +100,11 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
     },
     writeRepository: (id: string, text: string) => writeFile(join(folder, "repos", `${id}.json`), text),
     /** Stops the daemon and starts another on the same home. Its clients are disconnected. */
-    restart: async () => {
+    /** Stops the daemon and starts it again; `meanwhile` runs while there is none. */
+    restart: async (meanwhile?: () => Promise<void>) => {
       disconnect();
       await daemon.close();
+      await meanwhile?.();
       daemon = await start();
       ownerKey = await readKey();
       owner = await connect();

@@ -12,11 +12,11 @@ export const treeTextOf = (domain: string, who = "") => {
 };
 
 /** A daemon with an in-tree repository, `main`, whose variable is trusted, and a key that may write the values of it. */
-export async function startWithWorktrees() {
+export async function startWithWorktrees(options: Parameters<typeof startTestDaemon>[0] = {}) {
   const above = await temporaryFolder();
   const folder = await realpath(above.path);
   const at = (...names: string[]) => join(folder, ...names);
-  const t = await startTestDaemon();
+  const t = await startTestDaemon(options);
   const makeClone = async (name: string, text: string) => {
     await mkdir(at(name));
     await git(at(name), "init");

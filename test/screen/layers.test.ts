@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { git } from "../helpers/git.ts";
 import { describeScreen, openShop, poll, reads } from "../helpers/screen.ts";
 
 /** A repository with a shared timeout of 30 and a local one of 5. */
@@ -49,6 +50,50 @@ describeScreen("local values", () => {
     await own.getByRole("button", { name: "Keep mine" }).click();
     await save();
     expect(await layers()).toEqual([30, 6]);
+  });
+
+  test("a change of both layers is one in the history, and is reverted as one", async () => {
+    const { page, view, set, layers, history } = await openLayered();
+    await set({ "svc.timeout": 6, "svc.domain": "b.test" });
+    await view("History");
+    const headings = history.getByRole("heading", { level: 2 });
+    await poll(() => headings.allInnerTexts()).toEqual(["Revisions 4 and 5", "Revision 3", "Revision 2", "Revision 1"]);
+    const entry = history.getByRole("listitem").first();
+    await reads(entry, "svc.domain");
+    await entry.getByText("local", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Revert… revisions 4 and 5" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revert revisions 4 and 5" });
+    await dialog.getByRole("button", { name: "Restore 2 fields" }).click();
+    await poll(() => headings.first().innerText()).toBe("Revisions 6 and 7");
+    expect(await layers()).toEqual([30, 5]);
+  });
+
+  test("with x-step, a linked worktree's field says how much higher it is, until it has a value of its own", async () => {
+    const app = {
+      type: "object",
+      properties: { port: { type: "integer", title: "Port", default: 3000, "x-step": 10 } },
+    };
+    const window = await openShop({}, { scopes: { app }, clones: { tree: { config: { svc: { timeout: 30 } } } } });
+    const { screen, choose } = window;
+    const { call } = screen.t.owner;
+    const path = (await call("repo/list", { repo: "tree" })).result[0]?.path ?? "";
+    await git(path, "init");
+    await git(path, "commit", "--allow-empty", "-m", "first");
+    await git(path, "worktree", "add", `${path}-linked`);
+    const { id, name } = (await call("repo/find", { path: `${path}-linked` })).result;
+    await choose(name);
+    const port = window.field("Port");
+    const badge = port.getByText("+10", { exact: true });
+    await badge.waitFor();
+    const input = port.getByRole("spinbutton", { name: "Port" });
+    expect(await input.inputValue()).toBe("3010");
+    expect(await port.getByRole("button", { name: /^Reset/ }).count()).toBe(0);
+    await input.fill("3001");
+    await window.save();
+    await badge.waitFor({ state: "detached" });
+    await port.getByText("local", { exact: true }).waitFor();
+    const { layers } = await call("config/list", { repo: id, stored: true, layers: true });
+    expect(layers?.local?.["app"]).toEqual({ port: 3001 });
   });
 
   test("of a list that is merged by names, the shared items stay when the local ones move", async () => {

@@ -62,5 +62,7 @@ function printField(path: string, field: FieldSchema, resolved: ValueSchema): vo
   const shape = describeShape(resolved);
   if (shape !== undefined) print(`  shape    ${shape}`);
   print(`  default  ${JSON.stringify(field.default)}`);
+  const step = field["x-step"];
+  if (step !== undefined) print(`  step     ${step} higher in each linked worktree that has no value of its own`);
   if (field["deprecated"] === true) print("  deprecated: do not use this field any more");
 }

@@ -57,6 +57,8 @@ export async function printExplanation(
   print(`${field} = ${show(explanation.value)}`);
   print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
   print(`  comes from  ${describeOrigin(explanation, waitsForTrust(place.field, repository.health))}`);
+  if (explanation.step !== undefined)
+    print(`  step        ${explanation.step} higher than that in this worktree, by the schema (x-step)`);
   for (const { layer, of, value, masked: isHidden, ...at } of (explanation.layers ?? []).slice(1)) {
     const shown = isHidden ? mask : showValue(value, schema, options.reveal === true);
     print(`  beneath     ${shown} (${nameOf(layer, of)}${at.file === undefined ? "" : `, ${placeIn(at)}`})`);

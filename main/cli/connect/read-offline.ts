@@ -12,6 +12,7 @@ import { findWorkTree } from "../../git/git.ts";
 import { readAt, readPlace } from "../change/value-place.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { refuseMasked } from "../output/masking.ts";
+import { printNote } from "../output/terminal.ts";
 import { unknownField } from "./fields.ts";
 
 /**
@@ -40,6 +41,11 @@ export async function readOffline(
     refuseMasked(
       places.map(({ field }) => field),
       fields,
+    );
+  const stepping = places.map(({ field }) => field).filter(field => fields.get(field)?.["x-step"] !== undefined);
+  if (stepping.length > 0 && (await findWorkTree(process.cwd()))?.linked !== undefined)
+    printNote(
+      `repoconf: ${[...new Set(stepping)].join(", ")} as in the main work tree: by how much it is higher in this worktree (x-step), only the daemon knows.`,
     );
   return places.map(({ name, field, path }) => {
     const refused = problems.find(({ problem }) => problem.field === field && !isNote(problem));

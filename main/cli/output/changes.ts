@@ -90,10 +90,12 @@ function describeChanges({ config }: ChangedRepository, changes: readonly ToldCh
 }
 
 /** Where it was written, if that is not the only place, and what counts instead. */
-function whereOf({ layer, shadowedBy, localItems }: DescribedValue): string {
+function whereOf({ layer, shadowedBy, localItems, counts }: DescribedValue): string {
   if (localItems !== undefined) return ` (local: ${localItems.join(", ")})`;
   const whose = shadowedBy === "base" ? "the main work tree's local" : `your ${shadowedBy}`;
   if (shadowedBy !== undefined) return ` (${layer ?? "shared"}; ${whose} value still counts)`;
+  // A number, or a text of digits.
+  if (counts !== undefined) return ` (shared; ${String(counts)} in this worktree, by x-step)`;
   return layer === undefined ? "" : ` (${layer})`;
 }
 

@@ -21,6 +21,7 @@ import {
   withEdits,
 } from "../../store/values/counted-values.ts";
 import { splitList, type WantedList } from "../../store/values/split-list.ts";
+import { isStepped } from "../../store/values/stepped-values.ts";
 import type { Caller } from "../keys/caller.ts";
 import { plainParts } from "../rights/plain-values.ts";
 import { isHidden } from "../rights/reveal.ts";
@@ -73,7 +74,7 @@ export interface Decision {
   readonly plain: readonly LayerEdit[];
   /** The layers that get a revision. */
   readonly changed: ReadonlySet<Layer>;
-  /** The values of all layers after it, if the repository has several or is to have. */
+  /** The values of all layers after it, if what counts is not just the shared ones. */
   readonly after?: readonly LayerValues[];
 }
 
@@ -168,7 +169,8 @@ export class ChangeCheck {
     const isChange = (edit: LayerEdit) => recorded.includes(edit) || !sameJson(before(edit), edit.value);
     const changed = new Set(accepted.filter(isChange).map(({ layer = "shared" }) => layer));
     const after = withEdits(layers, accepted);
-    return { errors, accepted, recorded, changed, ...(after.length > 1 && { after }) };
+    const isDerived = after.length > 1 || accepted.some(edit => isStepped(after, edit, this.#scopes));
+    return { errors, accepted, recorded, changed, ...(isDerived && { after }) };
   }
 
   /** The local edits among these, without lists that cannot be merged with what is below, such as too long ones: they would not count. */
@@ -207,7 +209,9 @@ export class ChangeCheck {
   /** Where the value that counts is stored; the local layer, if that is in the local values of the base, which only the base changes. */
   #layerOf(layers: readonly LayerValues[], path: string): Layer {
     const split = splitConfigPath(path);
-    if (layers.length === 1 || split === undefined || !mayHave("local", split, this.#scopes)) return "shared";
+    if (split === undefined || !mayHave("local", split, this.#scopes)) return "shared";
+    // In the shared layer, a higher value would count than the one that was set.
+    if (isStepped(layers, split, this.#scopes)) return "local";
     const isIn = (name: CountedLayer) => configValue(storedIn(layers, name), split.scope, split.field) !== undefined;
     return isIn("local") || isIn("base") ? "local" : "shared";
   }

@@ -18,7 +18,7 @@ export function viewChange(
   scopes: Pick<Scopes, "field" | "defaults">,
   path?: string,
 ): ConfigChanged | undefined {
-  const { revision, time, actor, source, reason, batch, machine } = change;
+  const { revision, time, actor, source, reason, batch, machine, together } = change;
   const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
   let visible = false;
   // Nothing is hidden from a key in its own reasons.
@@ -59,6 +59,7 @@ export function viewChange(
     ...(whole && reason !== undefined && { reason }),
     ...ofBatch,
     ...(caller.owner && machine !== undefined && { machine }),
+    ...(together !== undefined && { together }),
     changes,
   };
 }
@@ -87,7 +88,7 @@ export function viewRecord(
       ...(caller.owner && record.machine !== undefined && { machine: record.machine }),
       changes: {},
     };
-  const { ofLayer, together } = record;
+  const { ofLayer } = record;
   // An entry has the changes of its layer, with what counted where the layer had nothing.
   const own = ofLayer === undefined ? record : { ...record, changes: ofLayer.changes };
   const beneath = ofLayer === undefined ? scopes.defaults : withValues(scopes.defaults, ofLayer.beneath);
@@ -95,7 +96,7 @@ export function viewRecord(
   const seen = viewChange(caller, repo, own, { field, defaults: beneath }, path);
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
-  return { ...entry, ...(ofLayer && { layer: ofLayer.layer }), ...(together !== undefined && { together }) };
+  return { ...entry, ...(ofLayer && { layer: ofLayer.layer }) };
 }
 
 function withValues(defaults: Config, values: Config): Config {

@@ -21,6 +21,7 @@ import {
   storedIn,
 } from "../../store/values/counted-values.ts";
 import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.ts";
+import { addedByStep } from "../../store/values/stepped-values.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Proposals } from "../rights/proposals.ts";
@@ -287,7 +288,7 @@ export class ConfigChanges {
       const schema = this.#scopes.field(scope, field)?.schema;
       const fields = config[scope] ?? {};
       config[scope] = fields;
-      const isMerged = after !== undefined && isMergedByName({ scope, field }, this.#scopes);
+      const isMerged = (after?.layers.length ?? 0) > 1 && isMergedByName({ scope, field }, this.#scopes);
       const counted = after && configValue(after.counted, scope, field);
       const now = value === undefined || isMerged ? counted : value;
       const own = after && configValue(storedIn(after.layers, "local"), scope, field);
@@ -297,12 +298,15 @@ export class ConfigChanges {
       const localItems = isMerged && !isMasked ? itemsNamed({ scope, field }, own, this.#scopes) : [];
       const counting = after && countingLayer(after.layers, { scope, field }, this.#scopes);
       const shown = now === undefined ? (schema?.default ?? null) : now;
+      const isTold = value !== undefined && !isMasked && counting === layer;
+      const step = isTold ? addedByStep(after?.layers ?? [], { scope, field }, this.#scopes) : undefined;
       fields[field] = {
         ...(isMasked ? { value: null, masked: true as const } : { value: shown }),
         description: schema?.description ?? schema?.title ?? "",
         ...(layer === "local" && !isMerged && { layer }),
         ...(layer === "shared" && counting !== layer && counting && !isMerged && { shadowedBy: counting }),
         ...(localItems.length > 0 && { localItems }),
+        ...(step !== undefined && counted !== undefined && { counts: counted }),
       };
     }
     const revision = request.dryRun ? state.revision + answer.changed.size : state.revision;

@@ -131,7 +131,7 @@ export class ConfigService {
         : {
             value,
             default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
-            ...(stored !== undefined && { stored }),
+            ...(stored !== undefined && explained.origin !== "default" && { stored }),
           }),
       ...explained,
       ...(layers && { layers: layers.map(one => shownLayer(caller, one, schema)) }),

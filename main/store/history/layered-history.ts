@@ -6,12 +6,11 @@ import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { endlessTurn, type Turn } from "../../time/yielding.ts";
 import { parsePosition } from "../log/commit-log.ts";
-import type { RecordedDifference } from "../types.ts";
+import type { RecordedChange, RecordedDifference } from "../types.ts";
 import { countedValues, isMergedByName, type LayerValues } from "../values/counted-values.ts";
 import type { ChangeRecord, ForgetRecord, JournalRecord, Segment } from "./record.ts";
 import type { JournalDamageError } from "./segment.ts";
 
-/** The document of one layer, with its own history, which numbers its own revisions. */
 /** A journal, or those of all layers, as far as reading the past needs it. */
 export interface RecordedJournal {
   readonly segments: readonly Segment[];
@@ -20,11 +19,14 @@ export interface RecordedJournal {
   reportDamage(error: JournalDamageError): void;
 }
 
+/** The document of one layer, with its own history, which numbers its own revisions. */
 export interface LayerHistory {
   readonly name: CountedLayer;
   readonly revision: number;
   /** The values of that revision. */
   readonly values: Config;
+  /** See `LayerValues`. */
+  readonly slot?: number | undefined;
   readonly journal: RecordedJournal & { oldest(newest: number): number };
 }
 
@@ -110,6 +112,7 @@ export class LayeredHistory {
     const sources = this.#layers.map(({ journal, revision }, index) =>
       journal.forward(begins[index] ?? 0, revision, turn)[Symbol.asyncIterator](),
     );
+    let previous: ChangeRecord | undefined;
     try {
       for (const index of order.reverse()) {
         const next = await sources[index]?.next();
@@ -120,7 +123,9 @@ export class LayeredHistory {
         const after = before.with(index, { revision: record.revision, values });
         const revision = revisionOf(after.map(past => past.revision));
         if (revision > upTo) return;
-        yield this.#counted({ index, revision, record, before, after });
+        const together = previous !== undefined && isSameEntry(previous, record) ? revision - 1 : undefined;
+        yield this.#counted({ index, revision, together, record, before, after });
+        previous = record;
         pasts = after;
       }
     } finally {
@@ -180,10 +185,9 @@ export class LayeredHistory {
 
   /** The record with the changes of what counts. */
   #counted({ index, revision, together, record, before, after }: Omit<Step, "forgets">): ChangeRecord {
-    const names = this.#layers.map(({ name }) => name);
-    const layer = names[index] ?? "shared";
+    const layer = this.#layers[index]?.name ?? "shared";
     const valuesOf = (pasts: readonly LayerPast[]) =>
-      pasts.map(({ values }, at) => ({ name: names[at] ?? "shared", stored: values }));
+      this.#layers.map(({ name, slot }, at) => ({ name, slot, stored: pasts[at]?.values ?? {} }));
     const changed = countedChange(index, record.changes, valuesOf(before), valuesOf(after), this.#scopes);
     const ofLayer = { layer, ...changed.own };
     return { ...record, revision, changes: changed.changes, ofLayer, ...(together !== undefined && { together }) };
@@ -231,7 +235,7 @@ function isNewer(one: ChangeRecord, other: ChangeRecord): boolean {
 }
 
 /** Whether revisions of two layers were made by one entry of the log. */
-function isSameEntry({ position }: ChangeRecord, other: ChangeRecord): boolean {
+export function isSameEntry({ position }: RecordedChange, other: RecordedChange): boolean {
   return position !== undefined && position === other.position;
 }
 

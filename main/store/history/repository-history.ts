@@ -34,6 +34,8 @@ export interface RecordedDocument {
 /** One layer of a repository. */
 export interface RecordedLayer {
   readonly name: CountedLayer;
+  /** See `LayerValues`. */
+  readonly slot?: number | undefined;
   /** As it numbers its own revisions. */
   readonly document: RecordedDocument;
   /** The values in the log that belong to its state. */
@@ -48,6 +50,7 @@ export interface RecordedRepository extends RecordedDocument {
 /** The values of a layer at a revision of its repository. */
 export interface PastLayer extends PastConfig {
   readonly name: CountedLayer;
+  readonly slot?: number | undefined;
 }
 
 /** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
@@ -127,9 +130,9 @@ export async function configAt(
 ): Promise<PastConfig> {
   const layers = await layersAt(repository, revision, turn);
   const [only, ...others] = layers;
-  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined && others.length === 0 && only.slot === undefined) return only;
   const { stored } = countedValues(
-    layers.map(({ name, config }) => ({ name, stored: config })),
+    layers.map(({ name, config, slot }) => ({ name, stored: config, slot })),
     scopes,
   );
   return { config: stored, forgotten: new Set(layers.flatMap(({ forgotten }) => [...forgotten])) };
@@ -143,15 +146,15 @@ export async function layersAt(
 ): Promise<readonly PastLayer[]> {
   assertKept(repository, revision);
   const { history, recordedLayers } = repository;
-  if (recordedLayers.length > 1) await repository.writeHistory();
+  if (history instanceof LayeredHistory) await repository.writeHistory();
   const pasts = history instanceof LayeredHistory ? await readErrors(repository, history.pastAt(revision, turn)) : null;
   if (pasts === undefined) throw unknownValues(repository, revision);
   return Promise.all(
-    recordedLayers.map(async ({ name, document, recorded }, index) => {
+    recordedLayers.map(async ({ name, slot, document, recorded }, index) => {
       const own = pasts === null ? revision : (pasts[index]?.revision ?? 0);
       // Before its document began, a layer had no values.
       if (index > 0 && own <= 1) return { name, config: {}, forgotten: new Set<string>() };
-      return { name, ...(await documentAt(document, recorded, own, turn)) };
+      return { name, slot, ...(await documentAt(document, recorded, own, turn)) };
     }),
   );
 }

@@ -7,6 +7,7 @@ import type { Scopes } from "../../scopes/scopes.ts";
 import type { StoreContext } from "../context.ts";
 import {
   countedChange,
+  isSameEntry,
   LayeredHistory,
   type LayerHistory,
   type RecordedJournal,
@@ -14,8 +15,9 @@ import {
 } from "../history/layered-history.ts";
 import { numberIn } from "../log/commit-log.ts";
 import type { ContextEvent } from "../state/repository-context.ts";
-import type { LayerState, Position, RepositoryState, StoreEvent, ValueSource } from "../types.ts";
+import type { LayerState, Position, RecordedChange, RepositoryState, StoreEvent, ValueSource } from "../types.ts";
 import { countedValues, countingLayer, layersOf, problemIn, valuesOf } from "../values/counted-values.ts";
+import { addedByStep } from "../values/stepped-values.ts";
 import type { DocumentAbove } from "./parts.ts";
 
 /** The document of a layer. See `Repository`. */
@@ -32,6 +34,9 @@ export class RepositoryLayers {
   #counted:
     | { readonly of: readonly RepositoryState[]; readonly by: object; readonly state: RepositoryState }
     | undefined;
+
+  /** The last change that was told of one of the layers. */
+  #told: RecordedChange | undefined;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -52,7 +57,7 @@ export class RepositoryLayers {
   /** The history of all layers, as they are now. */
   history(own: LayerDocument, above: readonly DocumentAbove<LayerDocument>[]): RecordedJournal {
     const layers = [{ name: "shared" as const, document: own }, ...above].map(({ name, document }) => ({
-      ...{ name, revision: document.own.revision, values: document.recorded },
+      ...{ name, revision: document.own.revision, values: document.recorded, slot: document.own.linked?.slot },
       journal: document.journal,
     }));
     return new LayeredHistory(layers, this.#context.scopes);
@@ -79,8 +84,11 @@ export class RepositoryLayers {
     const stored = applyConfigEdits(event.state.stored ?? {}, editsBefore(change.changes));
     const [before, after] = [valuesOf(withState({ ...event.state, stored })), valuesOf(withState(event.state))];
     const { changes, own: ofLayer } = countedChange(index, change.changes, before, after, this.#context.scopes);
-    const counted = { ...change, revision: state.revision, changes, ofLayer: { layer: layer.name, ...ofLayer } };
-    return { ...event, state, change: counted };
+    const { revision } = state;
+    const isSame = this.#told !== undefined && isSameEntry(this.#told, change);
+    this.#told = change;
+    const counted = { ...change, revision, changes, ofLayer: { layer: layer.name, ...ofLayer } };
+    return { ...event, state, change: isSame ? { ...counted, together: revision - 1 } : counted };
   }
 
   #combine(layers: readonly LayerState[]): RepositoryState {
@@ -133,7 +141,7 @@ export async function explainLayers(
   inside: string | undefined,
   scopes: Scopes,
   base: string | undefined,
-): Promise<Pick<Explanation, "origin" | "layer" | "of" | "layers" | "file" | "line" | "column">> {
+): Promise<Pick<Explanation, "origin" | "layer" | "of" | "layers" | "step" | "file" | "line" | "column">> {
   const { state, above } = repository;
   const layers = layersOf(state);
   const documentOf = (layer: CountedLayer | undefined) =>
@@ -142,6 +150,7 @@ export async function explainLayers(
     inside === undefined ? undefined : documentOf(layer).source(path, inside);
   const nameOf = (layer: CountedLayer | undefined) => (layer === "base" && base !== undefined ? { of: base } : {});
   const counting = countingLayer(layers, path, scopes);
+  const added = addedByStep(layers, path, scopes);
   const explained: ExplainedLayer[] = [];
   for (const { name: layer, stored } of layers.toReversed()) {
     const value = configValue(stored, path.scope, path.field);
@@ -152,6 +161,7 @@ export async function explainLayers(
     origin: counting === undefined ? "default" : isLastGood ? "lastGood" : "stored",
     ...(await sourceIn(counting)),
     ...(counting !== undefined && counting !== "shared" && { layer: counting, ...nameOf(counting) }),
+    ...(added !== undefined && { step: added }),
     ...(layers.length > 1 && { layers: explained }),
   };
 }

@@ -34,6 +34,7 @@ import type {
   WaitingValue,
 } from "../types.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
+import { hasSteps } from "../values/stepped-values.ts";
 import { changeLayers, flushLayers, settleWith } from "./commit-together.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import type { DocumentAbove } from "./parts.ts";
@@ -105,7 +106,7 @@ export class Repository {
       },
       change: async batch => {
         try {
-          if (this.above.length === 0 && batch.every(({ request }) => request.layer !== "local"))
+          if (!this.#isDerived && batch.every(({ request }) => request.layer !== "local"))
             await this.changes.change(batch);
           else for (const waiting of batch) await settleWith(waiting, changeLayers(this, store.log, waiting.request));
         } finally {
@@ -117,8 +118,12 @@ export class Repository {
 
   /** The newest durable state of what counts over all layers; until `loaded`, the one in the index. */
   get state(): RepositoryState {
-    const { above } = this;
-    return above.length === 0 ? this.own : this.#layers.stateOf(this.own, above);
+    return this.#isDerived ? this.#layers.stateOf(this.own, this.above) : this.own;
+  }
+
+  /** Whether what counts differs from this document's own values: there are layers above it, or those of a linked worktree are higher. */
+  get #isDerived(): boolean {
+    return this.above.length > 0 || hasSteps(this.#context.current, this.#context.store.scopes);
   }
 
   /** The state of this document alone: for a repository, of its shared layer. */
@@ -149,9 +154,8 @@ export class Repository {
 
   /** The event of a document that this repository stands on, as one of the repository; undefined if it is none. */
   translate(event: ContextEvent): StoreEvent | undefined {
-    const { above } = this;
-    if (above.length === 0) return event;
-    return this.loaded ? this.#layers.translate(event, this.own, above) : undefined;
+    if (!this.#isDerived) return event;
+    return this.loaded ? this.#layers.translate(event, this.own, this.above) : undefined;
   }
 
   /** The oldest revision after which all revisions are kept; with several layers, it may be a later one. */
@@ -162,8 +166,7 @@ export class Repository {
 
   /** The history of all layers. */
   get history(): RecordedJournal {
-    const { above } = this;
-    return above.length === 0 ? this.journal : this.#layers.history(this, above);
+    return this.#isDerived ? this.#layers.history(this, this.above) : this.journal;
   }
 
   /** The history of each layer, the lowest first. */
@@ -171,6 +174,7 @@ export class Repository {
     const layers = [{ name: "shared" as const, document: this }, ...this.above];
     return layers.map(({ name, document }) => ({
       name,
+      slot: document.own.linked?.slot,
       recorded: document.recorded,
       document: {
         id: this.id,
@@ -240,10 +244,10 @@ export class Repository {
 
   get summary(): RepositorySummary {
     const { indexed } = this.#context.given;
-    const isLayered = this.above.length > 0;
-    const { stored, broken: _, position: __, layers: ___, ...info } = isLayered ? this.state : this.#context.current;
+    const isDerived = this.#isDerived;
+    const { stored, broken: _, position: __, layers: ___, ...info } = isDerived ? this.state : this.#context.current;
     const modified = stored === undefined ? (indexed?.modified ?? 0) : countConfigFields(stored);
-    return { ...info, modified, ...(isLayered && !this.loaded && indexed?.counted) };
+    return { ...info, modified, ...(isDerived && !this.loaded && indexed?.counted) };
   }
 
   /** The index entry for a later start or another object. The repository must be loaded. */
@@ -254,8 +258,7 @@ export class Repository {
     const { treeFolder } = this.files;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
     const { modified, health } = this.summary;
-    const isLayered = this.above.length > 0;
-    const own = isLayered ? { health: this.own.health, counted: { modified, health } } : {};
+    const own = this.#isDerived ? { health: this.own.health, counted: { modified, health } } : {};
     const place = this.#context.indexedPlace;
     return { ...this.summary, ...own, ...place, stamps: this.stamps, ...level, ...history, ...folder };
   }

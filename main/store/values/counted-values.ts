@@ -6,11 +6,14 @@ import type { CountedLayer, HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { LayerEdit, LayerState, RepositoryState } from "../types.ts";
 import { withNewNames } from "./renamed-fields.ts";
+import { withSteps } from "./stepped-values.ts";
 
 /** The active values of one layer. */
 export interface LayerValues {
   readonly name: CountedLayer;
   readonly stored: Config;
+  /** Of the lowest layer of a linked worktree: the number by which the values of some fields are higher (`x-step`). */
+  readonly slot?: number | undefined;
 }
 
 /** What counts over all layers. */
@@ -23,9 +26,16 @@ export interface CountedValues {
 /**
  * What counts: for each field the value of the topmost layer that has an active one. `layers`: the lowest first. A value of a higher layer
  * that refers to a missing key, or cannot be merged with the one below, falls to the layer below; one of a field that is kept to other
- * layers (`x-layers`) does not count.
+ * layers (`x-layers`) does not count. What a linked worktree inherits is higher by its slot (`x-step`), also a default.
  */
 export function countedValues(layers: readonly LayerValues[], scopes: Scopes): CountedValues {
+  const { stored, health } = valuesInLayers(layers, scopes);
+  const stepped = withSteps(stored, layers, scopes);
+  return { stored: stepped.stored, health: [...health, ...stepped.health] };
+}
+
+/** `countedValues`, as if a linked worktree were the main work tree. */
+function valuesInLayers(layers: readonly LayerValues[], scopes: Scopes): CountedValues {
   const [lowest, ...higher] = layers.map(layer => ({ ...layer, stored: withNewNames(layer.stored, scopes).config }));
   if (lowest === undefined) return { stored: {}, health: [] };
   const health: HealthProblem[] = [];
@@ -58,14 +68,14 @@ export function countingLayer(
   { scope, field }: ConfigPath,
   scopes: Scopes,
 ): CountedLayer | undefined {
-  const counted = configValue(countedValues(layers, scopes).stored, scope, field);
+  const counted = configValue(valuesInLayers(layers, scopes).stored, scope, field);
   const isMerged = itemNamesOf(scopes.field(scope, field)?.schema) !== undefined;
   const has = ({ name, stored }: LayerValues, index: number) => {
     const value = configValue(stored, scope, field);
     if (!mayHave(name, { scope, field }, scopes) || value === undefined) return false;
     if (!isMerged || !Array.isArray(value) || index === 0) return isMerged || value === counted;
     // A list that could not be merged with the one below does not count.
-    const below = configValue(countedValues(layers.slice(0, index), scopes).stored, scope, field);
+    const below = configValue(valuesInLayers(layers.slice(0, index), scopes).stored, scope, field);
     return "value" in mergedValue(below, { scope, field, value }, scopes);
   };
   return counted === undefined ? undefined : layers.findLast(has)?.name;
@@ -161,7 +171,7 @@ export function problemIn(layer: CountedLayer, problem: HealthProblem): HealthPr
 
 /** The active values of layers. */
 export function valuesOf(layers: readonly LayerState[]): LayerValues[] {
-  return layers.map(({ name, state }) => ({ name, stored: state.stored ?? {} }));
+  return layers.map(({ name, state }) => ({ name, stored: state.stored ?? {}, slot: state.linked?.slot }));
 }
 
 /** The active values of each layer, the lowest first. */
@@ -181,8 +191,8 @@ export function storedIn(layers: readonly LayerValues[], layer: CountedLayer): C
 export function withEdits(layers: readonly LayerValues[], edits: readonly LayerEdit[]): readonly LayerValues[] {
   const isAdded = !layers.some(({ name }) => name === "local") && edits.some(({ layer }) => layer === "local");
   const all: readonly LayerValues[] = isAdded ? [...layers, { name: "local", stored: {} }] : layers;
-  return all.map(({ name, stored }) => {
-    const own = edits.filter(({ layer = "shared" }) => layer === name);
-    return { name, stored: own.length === 0 ? stored : applyConfigEdits(stored, own) };
+  return all.map(one => {
+    const own = edits.filter(({ layer = "shared" }) => layer === one.name);
+    return own.length === 0 ? one : { ...one, stored: applyConfigEdits(one.stored, own) };
   });
 }

@@ -110,6 +110,26 @@ test("events, their catch-up, past values and compare-and-set speak of what coun
   expect(stale.errors).toMatchObject([{ code: 1104, details: { current: 5 } }]);
 });
 
+test("a change of both layers is two revisions that name each other, in events, their catch-up and the history", async () => {
+  await using shop = await startLayered();
+  await shop.set({ "svc.timeout": 5, layer: "local" });
+  await shop.set({ "svc.timeout": 6, "svc.domain": "b.test" });
+  const numbers = (all: readonly object[]) =>
+    all.map(one => ["revision" in one && one.revision, "together" in one ? one.together : undefined]);
+  const told = [[2], [3], [4, 3]].map(([revision, together]) => [revision, together]);
+  await poll(() => numbers(shop.changes())).toEqual(told);
+  const before = shop.t.owner.events.length;
+  await shop.t.owner.call("config/watch", { repo: "shop", since: 1 });
+  await poll(() => numbers(shop.changes()).slice(3)).toEqual(told);
+  expect(shop.t.owner.events.length).toBe(before + 3);
+  const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 3 });
+  expect(numbers(result)).toEqual([
+    [4, 3],
+    [3, 4],
+    [2, undefined],
+  ]);
+});
+
 test("an edit of the local file by hand, or a file that a person puts there, changes what counts", async () => {
   await using shop = await startLayered();
   await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 7 } } }));
@@ -148,6 +168,26 @@ test("a local file that is deleted or broken is told by its own name, with the n
     await writeFile(one.localFile, "{}");
     expect([await health(), await one.timeout()]).toEqual([[], 30]);
   }
+});
+
+test("if the local file and the index are lost, the history still has the local values, unless they were removed", async () => {
+  await using shop = await startLayered();
+  await shop.set({ "svc.timeout": 5, layer: "local" });
+  const lose = async () => {
+    await rm(shop.localFile, { force: true });
+    await rm(join(shop.t.homeFolder, "index.json"));
+  };
+  await shop.t.restart(lose);
+  expect([await shop.timeout(), (await shop.layers())?.local]).toEqual([5, { svc: { timeout: 5 } }]);
+  const { health } = (await shop.t.owner.call("repo/list", { repo: "shop" })).result[0] ?? {};
+  expect(health).toMatchObject([{ code: 1106, layer: "local" }]);
+  await shop.t.owner.call("file/restore", { repo: "shop", layer: "local" });
+  expect(JSON.parse(await readFile(shop.localFile, "utf8")).config).toEqual({ svc: { timeout: 5 } });
+  const path = join(shop.t.homeFolder, "tree");
+  await shop.t.owner.call("repo/remove", { repo: "shop" });
+  await shop.t.owner.call("repo/add", { name: "shop", id: "shop", path, inTree: true });
+  await shop.t.restart(lose);
+  expect([await shop.timeout(), await shop.layers()]).toEqual([30, { shared: { svc: { timeout: 30 } } }]);
 });
 
 test("what a killed write of a first local value left is deleted at the next start, and no file of a person is", async () => {

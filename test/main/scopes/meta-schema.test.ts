@@ -56,6 +56,9 @@ describe("a scope's schema must be valid:", () => {
     ["x-env", "A-B"],
     ["x-env", ""],
     ["uniqueItemProperties", "name"],
+    ["x-step", "10"],
+    ["x-step", 0],
+    ["x-step", 0.5],
   ])("%s may not be %j", (rule, operand) => {
     expect(messageOf(withField({ default: null, [rule]: operand }))).toContain(rule);
   });
@@ -65,6 +68,7 @@ describe("a scope's schema must be valid:", () => {
     ["x-env", "TOKEN"],
     ["x-secret", true],
     ["x-keyOf", "a"],
+    ["x-step", 10],
   ])("%s anywhere but in the field's own schema is refused", (rule, operand) => {
     const message =
       /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema(;|$)/;
@@ -87,6 +91,16 @@ describe("a scope's schema must be valid:", () => {
     const older = messageOf(withField({ default: null }, { $schema: "http://json-schema.org/draft-03/schema#" }));
     expect(older).toContain("$schema");
     expect(older).toContain("draft-04");
+  });
+
+  test.each<[why: string, field: object]>([
+    ['needs the type "integer" or "string"', { type: "boolean", default: false }],
+    ['needs the type "integer" or "string"', { type: ["integer", "number"], default: 1 }],
+    ['needs the type "integer" or "string"', { type: "null", default: null }],
+    ['needs the type "integer" or "string"', { default: 1 }],
+    ['needs "local" in x-layers', { type: "integer", default: 1, "x-layers": ["shared"] }],
+  ])("x-step %s", (why, field) => {
+    expect(messageOf(withField({ ...field, "x-step": 10 }))).toContain(`"x-step" of the field "a" ${why}`);
   });
 
   test("a command field may not be part of another field", () => {

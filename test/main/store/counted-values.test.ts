@@ -1,13 +1,15 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../main/scopes/scopes.ts";
 import { countedValues, countingLayer, type LayerValues } from "../../../main/store/values/counted-values.ts";
+import type { CountedLayer } from "../../../shared/protocol.ts";
 
 const scopes = new Scopes();
 scopes.set(
   compileScope("app", {
     type: "object",
     properties: {
-      port: { type: "integer", default: 1 },
+      port: { type: "integer", default: 1, maximum: 40, "x-step": 10 },
+      text: { type: "string", default: "", maxLength: 3, "x-step": 1 },
       url: { type: "string", default: "", "x-layers": ["shared"] },
       mode: { type: "string", default: "", "x-keyOf": "modes" },
       modes: { type: "object", default: {} },
@@ -62,6 +64,72 @@ test.each<[title: string, shared: object, local: object, counted: object, proble
   const { stored, health } = countedValues(layersOf(shared, local), scopes);
   expect(stored).toEqual({ app: counted });
   expect(health.map(({ field, layer }) => [field, layer])).toEqual(problems.map(field => [field, "local"]));
+});
+
+describe("x-step raises what the linked worktree with the number 2", () => {
+  const own = "app.port";
+  test.each<[title: string, layers: readonly [name: CountedLayer, app: object][], counted: object, problems: string[]]>(
+    [
+      ["inherits as the default", [], { port: 21 }, []],
+      ["inherits from its branch's file", [["shared", { port: 5, text: "8" }]], { port: 25, text: "10" }, []],
+      ["inherits from the main work tree's local values", [["base", { port: 6 }]], { port: 26 }, []],
+      [
+        "does not inherit: its own value is taken as it is",
+        [["local", { port: 7, text: "8" }]],
+        { port: 7, text: "8" },
+        [],
+      ],
+      [
+        "inherits beneath fields of its own",
+        [
+          ["shared", { port: 5 }],
+          ["local", { text: "8" }],
+        ],
+        { port: 25, text: "8" },
+        [],
+      ],
+      [
+        "inherits, unless the field has a maximum below: it is used as it is",
+        [["shared", { port: 21 }]],
+        { port: 21 },
+        [own],
+      ],
+      [
+        "inherits, unless it is no number in digits: it is used as it is",
+        [["shared", { text: "08" }]],
+        { port: 21, text: "08" },
+        ["app.text"],
+      ],
+      [
+        "inherits, unless its text becomes too long",
+        [["shared", { text: "999" }]],
+        { port: 21, text: "999" },
+        ["app.text"],
+      ],
+      [
+        "does not inherit: nobody hears of a number that does not count",
+        [
+          ["shared", { port: 21 }],
+          ["local", { port: 22 }],
+        ],
+        { port: 22 },
+        [],
+      ],
+    ],
+  )("%s", (_title, layers, app, problems) => {
+    const valuesOf = (slot: number | undefined): LayerValues[] =>
+      (["shared", "base", "local"] as const).map(name => ({
+        ...{ name, stored: { app: { ...new Map(layers).get(name) } } },
+        ...(name === "shared" && { slot }),
+      }));
+    const { stored, health } = countedValues(valuesOf(2), scopes);
+    expect(stored["app"]).toEqual(app);
+    expect(health.map(({ field }) => field)).toEqual(problems);
+    const counting = (slot: number | undefined) =>
+      countingLayer(valuesOf(slot), { scope: "app", field: "port" }, scopes);
+    expect(counting(2)).toBe(counting(undefined));
+    for (const slot of [0, undefined]) expect(countedValues(valuesOf(slot), scopes).health).toEqual([]);
+  });
 });
 
 test("the layer that counts is the topmost one whose value is used", () => {
