@@ -62,13 +62,6 @@ export const mutants = [
       find: 'if (entry?.actor === "this key")',
       replace: "if (entry !== undefined)",
     },
-    "ending the connection of a call that is cancelled": {
-      edits: [
-        { file: "main/cli/mcp/call.ts", find: 'signal.addEventListener("abort", () => client.close());' },
-        { file: "main/cli/mcp/call.ts", find: "if (signal.aborted) client.close();" },
-      ],
-      name: "a call that the client cancels",
-    },
     "finding the changes of a key by its id": {
       file: "main/cli/change/undo-batch.ts",
       find: "if (others.length > 0) {",
@@ -91,6 +84,16 @@ export const mutants = [
       file: "main/cli/mcp/setup.ts",
       find: "  await rm(path, { force: true });\n",
       name: "a link in the place of the file is replaced",
+    },
+  }),
+  ...killedBy("agents", "test/main/cli/agent-call.test.ts", {
+    "ending the connection of a call that is cancelled": {
+      file: "main/cli/mcp/call.ts",
+      find: 'signal.addEventListener("abort", () => client.close());',
+    },
+    "not beginning a call that was cancelled": {
+      file: "main/cli/mcp/call.ts",
+      find: "if (signal.aborted) client.close();",
     },
   }),
 ];

@@ -107,6 +107,12 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
     for (const args of [value, `{"repo":"shop","svc.services":${value}}`, `{"repo":${value},"svc.timeout":1}`])
       await check("nested", await raw.ask(`["svc","config","set",${args}]`));
   }
+  // Not a file of it could be written.
+  for (const value of [polluting, service]) {
+    const reply = await raw.ask(`["svc","config","set",{"repo":"shop","svc.services":${value}}]`);
+    await check("a member called __proto__", reply);
+    if (!/"code":1103.*called __proto__/.test(JSON.stringify(reply))) wrong.push(`${value} is not refused`);
+  }
   const good = (timeout: number, more: string) => `{"name":"shop","config":{"svc":{"timeout":${timeout}${more}}}}`;
   for (const value of [deep, deepObject, polluting]) {
     tried++;
