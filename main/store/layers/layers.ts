@@ -102,6 +102,8 @@ export class Layers {
 
   #documentsAbove(repo: string): readonly DocumentAbove[] {
     const { documents, repositories } = this.#options;
+    // Every read and every set asks.
+    if (documents.isEmpty) return none;
     const own = localDocumentOf(repo);
     const found: DocumentAbove[] = [];
     for (const id of documentsAbove(repo, repositories.baseOf(repo))) {

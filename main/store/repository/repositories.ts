@@ -93,6 +93,10 @@ export class Repositories<Repository extends OpenRepository> {
     return this.#known.has(id);
   }
 
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
   ids(): Iterable<string> {
     return this.#known.keys();
   }

@@ -164,8 +164,10 @@ export class RepositoryContext {
   /** The commands among values that are set by somebody with the right to, and that would need trust. */
   commandsAmong(edits: readonly ConfigEdit[]): readonly HashedValue[] {
     const { trust, scopes } = this.store;
-    const needTrust = ({ value, ...path }: ConfigEdit) =>
-      this.#isOfWorkTree || (value !== undefined && trust.isPlain(this.trustedAs, scopes, path, value));
+    const needTrust = ({ scope, field, value }: ConfigEdit) =>
+      value !== undefined &&
+      scopes.isCommand(scope, field) &&
+      (this.#isOfWorkTree || trust.isPlain(this.trustedAs, scopes, { scope, field }, value));
     return commandsAmong(edits.filter(needTrust), scopes);
   }
 

@@ -127,8 +127,11 @@ export class TrustedValues {
 
   /** Whether a key without the right to set commands set the value while the field had no effect. */
   isPlain(repo: string, scopes: Scopes, path: ConfigPath, value: JsonValue): boolean {
+    // Few fields have such values, and a hash takes longer than all else here.
+    const names = scopes.namesOf(path).filter(name => this.#plain.hasAny(repo, name));
+    if (names.length === 0) return false;
     const hash = hashOfValue(value);
-    return scopes.namesOf(path).some(name => this.#plain.includes(repo, name, hash));
+    return names.some(name => this.#plain.includes(repo, name, hash));
   }
 
   /** Trusts values immediately, and returns those that were not trusted before; `saved` waits for the disk. */

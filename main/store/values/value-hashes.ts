@@ -73,6 +73,11 @@ export class ValueHashes {
     return known.includes(hash) || known.includes(everyValue);
   }
 
+  /** Whether it has values of a field. */
+  hasAny(repo: string, path: ConfigPath): boolean {
+    return this.#at(repo, path).length > 0;
+  }
+
   /** Adds values immediately, and returns those that were not there before; `saved` waits for the disk. */
   add(repo: string, values: readonly HashedValue[]): readonly HashedValue[] {
     return values.filter(({ path, hash }) => {
