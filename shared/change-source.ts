@@ -4,3 +4,6 @@ import type { HistoryEntry } from "./protocol.ts";
 export function isFromFile({ source }: Pick<HistoryEntry, "source">): boolean {
   return source === "file" || source === "merge";
 }
+
+/** Why a field is not taken back: it has another value by now. */
+export const changedSince = "It has changed since.";

@@ -108,16 +108,16 @@ export interface OperationArgumentsByName {
   };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
-    /** The revision to restore. */
-    readonly to: number;
-    /** If left out: every field that differs and that the key may write. */
+    /** The revision to restore. Instead, `undo`: the revisions to take back, except what was changed since. */
+    readonly to?: number | null;
+    readonly undo?: readonly number[] | null;
+    /** If left out: every field that differs, or that `undo` changed, and that the key may write. */
     readonly fields?: readonly string[] | null;
     readonly revision?: number | null;
   };
   "history/forget": { readonly repo?: string | null; readonly field?: string | null };
   "scope/list": object;
   "repo/list": PageArguments & { readonly repo?: string | null; readonly path?: string | null };
-  /** `path`: a folder in the repository. */
   "repo/find": { readonly path: string };
   "repo/add": {
     readonly name: string;

@@ -102,6 +102,19 @@ export async function* listedWorktrees(
   }
 }
 
+/** A reference with a longer name is not read. */
+const headBytes = 1024;
+
+/**
+ * What is checked out in a work tree, by git's folder of it: the reference of a branch, or a commit. Undefined if that does not tell, as
+ * where references are kept in tables. Git replaces this file last, after the files of the work tree.
+ */
+export async function readHead(gitFolder: string): Promise<string | undefined> {
+  const text = await readForeignText(join(gitFolder, "HEAD"), { maximumBytes: headBytes }).catch(() => null);
+  const [, reference, commit] = /^(?:ref: (refs\/[^\s\0]+)|([0-9a-f]{40,64}))\s*$/.exec(text ?? "") ?? [];
+  return reference === "refs/heads/.invalid" ? undefined : (reference ?? commit);
+}
+
 /** Where a linked worktree was when git last knew, by git's folder of it. Throws UnreachableDiskError. */
 export async function workTreeOf(gitFolder: string): Promise<string | undefined> {
   const entry = (await readPath(join(gitFolder, "gitdir")))?.trim();

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { FileSystem, FolderIdentity } from "../files/file-system.ts";
+import { readHead } from "./git.ts";
 import { type GitEvidence, gitEvidence, inTreeFileName, markDigits, moveIn } from "./work-tree.ts";
 
 /** What of a folder's identity a restart of the system does not change. */
@@ -37,6 +38,8 @@ export class WorkTreeFolder {
   #known: FolderIdentity | undefined;
   /** The digits of our mark, once it was seen. */
   #mark: string | undefined;
+  /** Git's folder of the work tree when its files were last read, if it is its own. */
+  #gitFolder: string | undefined;
 
   constructor(options: WorkTreeFolderOptions) {
     this.#options = options;
@@ -56,6 +59,7 @@ export class WorkTreeFolder {
     const before = await fileSystem.identityOf(path);
     const evidence = await this.#evidence(before).catch((error: Error) => error);
     if (evidence instanceof Error) return `git's files of ${path} cannot be read: ${evidence.message}`;
+    this.#gitFolder = evidence.gitFolder;
     const foreign = before && (await this.#foreign(before, evidence));
     // A stranger's file is none of ours, whatever is in it.
     if (foreign !== undefined) return foreign;
@@ -78,6 +82,11 @@ export class WorkTreeFolder {
     const evidence = await this.#evidence(now);
     const foreign = now && (await this.#foreign(now, evidence));
     return foreign ?? (hasFile ? undefined : this.#absence(now, now, evidence));
+  }
+
+  /** See `readHead` of git.ts; undefined also if it is in no work tree of git. */
+  async readHead(): Promise<string | undefined> {
+    return this.#gitFolder === undefined ? undefined : readHead(this.#gitFolder);
   }
 
   /** Whether the known folder is still there. Synchronous, so that the answer is still true when the file is created. */

@@ -71,6 +71,8 @@ export interface GitEvidence {
   readonly root?: string;
   /** Whether git's folder of this work tree is its own. */
   readonly isOwn: boolean;
+  /** If it is its own. */
+  readonly gitFolder?: string;
   /** Whether the mark of that file is in the git folder of this work tree, which is its own. */
   readonly isMarked: boolean;
   /** The name of the linked worktree that it is in, if git's folder names that in turn. */
@@ -84,7 +86,8 @@ export async function gitEvidence(folder: string, pointer: string): Promise<GitE
   const real = await realpath(pointer).catch(() => pointer);
   const { isOwn, gitFolder } = tree;
   const isMarked = isOwn && (await readMark(markOf(gitFolder, real))) === real;
-  return { root: tree.folder, isOwn, isMarked, ...(tree.linked !== undefined && { linked: tree.linked.name }) };
+  const linked = tree.linked === undefined ? {} : { linked: tree.linked.name };
+  return { root: tree.folder, isOwn, ...(isOwn && { gitFolder }), isMarked, ...linked };
 }
 
 const markName = /^repoconf-home\.[0-9a-f]{12}$/;

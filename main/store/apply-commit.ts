@@ -103,11 +103,15 @@ function recordOf(
     const before = configValue(valid, scope, field);
     return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
   });
-  const { lineage, revision, edits, activeEdits = [] } = document;
+  const { lineage, revision, edits, activeEdits = [], head } = document;
   const edited = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
   const unedited = activeEdits.flatMap(({ scope, field }) =>
     edited.has(joinConfigPath(scope, field)) ? [] : { scope, field },
   );
-  const place = { ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
+  const place = {
+    ...(lineage !== "" && { lineage }),
+    ...(position !== undefined && { position }),
+    ...(head && { head }),
+  };
   return { kind: "change", revision, ...who, ...place, changes, ...(unedited.length > 0 && { unedited }) };
 }

@@ -189,6 +189,8 @@ export interface DocumentCommit {
   readonly name?: string;
   /** With `begins`: the git remote that it is a clone of, as HOST/PATH, without scheme and user. */
   readonly remote?: string;
+  /** In a work tree of git: what was checked out when it was decided, as git's HEAD says. Absent if that is not known, or is of a hand edit. */
+  readonly head?: string;
   /** The revision after the commit. Unchanged if the commit changes only the file and no active value. */
   readonly revision: number;
   /** The changes to the file. An edit without a value removes the field. */
@@ -218,6 +220,8 @@ export interface RecordedChange extends Attribution {
   readonly revision: number;
   /** Its position in the log, once it is there. */
   readonly position?: Position;
+  /** See `DocumentCommit`. */
+  readonly head?: string;
   /** The changes of what counts. */
   readonly changes: readonly RecordedDifference[];
   /** If the repository has more than one layer: the one that the revision changed. */

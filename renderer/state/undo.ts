@@ -1,4 +1,5 @@
-import { changedSince, type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
+import { changedSince } from "../../shared/change-source.ts";
+import { type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { daemon } from "./connection.ts";
 import { takeBackLast } from "./edits.ts";

@@ -47,10 +47,30 @@ export const mutants = [
   }),
   ...killedBy("commands", "test/main/daemon/batches.test.ts", {
     "leaving fields that were changed since out of the undo of a batch": {
-      file: "shared/client/undo-batch.ts",
-      find: "if (isThere && !forgotten) fields.push(path);",
-      replace: "if (!forgotten) fields.push(path);",
+      file: "main/daemon/config/undo/plan-undo.ts",
+      find: "if (isThere && !change.forgotten)",
+      replace: "if (!change.forgotten)",
       name: "is undone where its values are unchanged",
+    },
+    "deciding an undo again if somebody changed the repository in between": {
+      file: "main/daemon/config/undo/undo-revisions.ts",
+      find: "if (!isOutdated || isAsked || tries === maxTries)",
+      replace: "if (!isOutdated || isAsked || tries > 0)",
+      name: "decided again if somebody changes it in between",
+    },
+  }),
+  ...killedBy("commands", "test/main/daemon/undo-in-trees.test.ts", {
+    "leaving what was set on another branch out of an undo": {
+      file: "main/daemon/config/undo/plan-undo.ts",
+      find: "(head !== undefined && head === this.#wanted.head)",
+      replace: "head !== undefined",
+      name: "branch is checked out",
+    },
+    "recording with a set what was checked out": {
+      file: "main/store/apply-commit.ts",
+      find: "...(head && { head })",
+      replace: "...(head === lineage && { head })",
+      name: "another field was edited, and the daemon started again",
     },
   }),
   ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", {

@@ -96,10 +96,12 @@ async function undoChanges(
   if (count === 0) throw new CommandError("Nothing to undo.", exitCodes.refused);
   const lines = [
     title,
-    ...preview.changes.map(({ repo, scope, field, before, after, masked }) => {
+    ...preview.changes.map(({ repo, scope, field, before, after, masked, shadowedBy }) => {
       const path = joinConfigPath(scope, field);
       const schema = fields.get(path);
       const show = (value: typeof after) => (masked ? mask : showValue(value, schema, false));
+      if (shadowedBy !== undefined)
+        return `${labelOf(repo)}: ${path}: the shared value; what counts stays ${show(after)} (${shadowedBy})`;
       const shown = showDifference(
         before === undefined ? `${show(schema?.default ?? null)} (default)` : show(before),
         show(after),
@@ -110,10 +112,11 @@ async function undoChanges(
   ];
   if (options.dryRun) {
     if (options.json) {
-      const changes = preview.changes.map(({ repo, scope, field, before, after, masked }) => {
+      const changes = preview.changes.map(({ repo, scope, field, before, after, masked, shadowedBy }) => {
         const path = joinConfigPath(scope, field);
         const show = (value: typeof after) => (masked ? mask : printable(path, value, fields));
-        return { repo, field: path, ...(before !== undefined && { before: show(before) }), after: show(after) };
+        const values = { ...(before !== undefined && { before: show(before) }), after: show(after) };
+        return { repo, field: path, ...values, ...(shadowedBy && { shadowedBy }) };
       });
       printJson({ ...told, changes, left: preview.left });
     } else print(...lines, "Nothing was changed (--dry-run).");

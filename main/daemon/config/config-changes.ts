@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
-import { allows, allowsAnyField } from "../../../shared/grants.ts";
+import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, CountedLayer, DescribedValue, Layer } from "../../../shared/protocol.ts";
 import type { ValueEdit } from "../../../shared/value-edit.ts";
@@ -27,7 +27,7 @@ import type { Caller } from "../keys/caller.ts";
 import type { Proposals } from "../rights/proposals.ts";
 import { isHidden, visibleError } from "../rights/reveal.ts";
 import type { RevisionBudget, RevisionClaim } from "../rights/revision-budget.ts";
-import { forgottenValue, noSuchField, notWritable, OnlyProposedError } from "../rights/write-refusals.ts";
+import { forgottenValue, mayWriteIn, noSuchField, notWritable, OnlyProposedError } from "../rights/write-refusals.ts";
 import { ChangeCheck, type ConfigChangeRequest, type Decision, nothingAccepted } from "./change-check.ts";
 
 /** A restore; the types of its arguments have been checked. */
@@ -315,7 +315,7 @@ export class ConfigChanges {
   }
 
   #canWrite(caller: Caller, repo: string): boolean {
-    return this.#store.repositories.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
+    return mayWriteIn(caller, repo, this.#store, this.#scopes);
   }
 
   /** If the field was renamed, the message names the new one, provided that the caller may write it. */

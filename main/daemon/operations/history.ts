@@ -11,6 +11,7 @@ import { type ConfigService, unknownRepository } from "../config/config-service.
 import { searchHistory } from "../config/history-search.ts";
 import { Page } from "../config/pages.ts";
 import { openPlace, sealPlace } from "../config/sealed-position.ts";
+import { undoRevisions } from "../config/undo/undo-revisions.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { changeOptions, noField, noRepository } from "./config.ts";
 import { requireOwner } from "./repo.ts";
@@ -75,11 +76,19 @@ export function historyOperations(
       return { result: page.entries, errors };
     },
 
-    "history/restore": async ({ to, fields, ...args }, { caller }) => {
+    "history/restore": async ({ to, undo, fields, ...args }, { caller }) => {
       const { repo } = args;
       if (!repo) throw noRepository();
+      if ((to == null) === (undo == null))
+        throw new RepoconfError(
+          1101,
+          "Give either the revision to restore as to, or the revisions to take back as undo.",
+        );
       if (fields?.length === 0) throw noField("Name at least one <scope>.<field> in fields, or omit fields.");
-      return changes.restore(caller, { ...changeOptions(args), repo, to, fields: fields ?? undefined });
+      const request = { ...changeOptions(args), repo, fields: fields ?? undefined };
+      if (to != null) return changes.restore(caller, { ...request, to });
+      const turn = yielding.begin(caller.keyId);
+      return undoRevisions(caller, { ...request, undo: undo ?? [] }, { changes, store, scopes, turn });
     },
 
     "history/forget": async ({ repo, field }, { caller }) => {

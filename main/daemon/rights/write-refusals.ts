@@ -1,9 +1,22 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { allowsAnyField } from "../../../shared/grants.ts";
 import type { Layer } from "../../../shared/protocol.ts";
-import type { BrokenReference } from "../../scopes/scopes.ts";
+import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
+import type { Store } from "../../store/store.ts";
 import type { LayerEdit, RepositoryState } from "../../store/types.ts";
+import type { Caller } from "../keys/caller.ts";
+
+/** Whether the key may write anything in a repository; false, too, if there is none. */
+export function mayWriteIn(
+  { grants }: Caller,
+  repo: string,
+  { repositories }: Pick<Store, "repositories">,
+  scopes: Pick<Scopes, "paths">,
+): boolean {
+  return repositories.has(repo) && allowsAnyField(grants, "write", repo, scopes.paths());
+}
 
 /** The key may only propose this value of a field: the error without the proposal's id, which a proposal that is kept adds. */
 export class OnlyProposedError extends RepoconfError {

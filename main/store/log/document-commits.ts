@@ -5,7 +5,7 @@ import type { Attribution, DocumentCommit } from "../types.ts";
 
 /** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
 export function documentCommit(
-  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "isWhole" | "name" | "remote" | "revision">,
+  place: Omit<DocumentCommit, "edits" | "activeEdits">,
   edits: readonly ConfigEdit[],
   changes: readonly StoredDifference[],
 ): DocumentCommit {

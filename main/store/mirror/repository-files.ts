@@ -135,9 +135,9 @@ export class RepositoryFiles {
     return homeChanged || treeChanged || this.#folderProblem !== problem;
   }
 
-  /** Identifies the work tree's folder for a later start. */
-  get treeFolder(): RecordedFolder | undefined {
-    return this.#treeFolder?.recorded;
+  /** The folder of the work tree, if the values are in one. */
+  get treeFolder(): WorkTreeFolder | undefined {
+    return this.#treeFolder;
   }
 
   /** Why the folder of the work tree, as git's files are now, is not the repository's; undefined if it is, or does not exist. */

@@ -32,20 +32,23 @@ export class RepositoryChanges {
    * RepoconfError 1102, 1106 or 1108.
    */
   async prepare(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
-    const { mirror, store } = this.#context;
+    const { files, mirror, store } = this.#context;
     const end = store.clock.monotonic() + foreignEditTime;
     for (;;) {
+      // Before and after the file is read, so that it is known whose values were changed; not known if it keeps changing.
+      const head = store.clock.monotonic() < end ? await files.treeFolder?.readHead() : undefined;
       await this.#reader.bringUpToDate();
       const { refusal } = this.#reader;
       if (refusal !== undefined) throw refusal;
-      const decided = await this.#decide(batch);
+      const decided = await this.#decide(batch, head);
       await this.#context.turn();
       const fits = await mirror.fits(decided.edits, decided.config);
       // Otherwise they are decided again: by other rules than the state was checked by, or because the files changed.
       const isUpToDate =
         !this.#context.isCheckedByOldRules &&
         !(await this.#isStale(decided, end)) &&
-        !(await this.#isForeign(decided, end));
+        !(await this.#isForeign(decided, end)) &&
+        (head === undefined || head === (await files.treeFolder?.readHead()));
       if (isUpToDate) return { ...decided, fits };
     }
   }
@@ -74,7 +77,7 @@ export class RepositoryChanges {
       waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
   }
 
-  async #decide(batch: readonly WaitingChange[]): Promise<DecidedChanges> {
+  async #decide(batch: readonly WaitingChange[], head: string | undefined): Promise<DecidedChanges> {
     const { id, store, current: state, committed, origin, rules, trustedAs } = this.#context;
     const after = store.log.newest;
     const time = timeText(store.clock);
@@ -82,7 +85,7 @@ export class RepositoryChanges {
       const { actor, source } = request;
       return { kind: "commit", time, actor, source, ...whyOf(request), ...origin } as const;
     };
-    const decision = await runInParts(decidingBatch(batch, { state, committed }, rules, entryOf));
+    const decision = await runInParts(decidingBatch(batch, { state, committed, head }, rules, entryOf));
     const { decided } = decision;
     const made = decided.flatMap(({ proposed }) => proposed ?? []);
     const edits = made.flatMap(({ applied }) => applied.edits);

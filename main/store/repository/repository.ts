@@ -255,7 +255,7 @@ export class Repository {
     const isLevel = !this.mirror.isOutdated && this.files.content.kind === "good";
     const level = isLevel ? ({ isLevel } as const) : {};
     const history = this.journal.end === undefined ? {} : { history: this.journal.end };
-    const { treeFolder } = this.files;
+    const treeFolder = this.files.treeFolder?.recorded;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
     const { modified, health } = this.summary;
     const own = this.#isDerived ? { health: this.own.health, counted: { modified, health } } : {};

@@ -43,12 +43,12 @@ interface Proposed {
 const longCopy = 5;
 
 /**
- * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. `entryOf` makes
- * the request's part of a commit. Yields if it takes long; if the rules change meanwhile, the result is invalid.
+ * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. `head`: what is
+ * checked out in the work tree. `entryOf` makes the request's part of a commit. Yields if it takes long; if the rules change meanwhile, the result is invalid.
  */
 export function* decidingBatch(
   batch: readonly WaitingChange[],
-  initial: { readonly state: RepositoryState; readonly committed: CommittedState },
+  initial: { readonly state: RepositoryState; readonly committed: CommittedState; readonly head?: string | undefined },
   rules: Rules,
   entryOf: (request: ChangeRequest<unknown>) => CommitHead,
 ): Generator<void, { readonly decided: readonly Decided[]; readonly committed: CommittedState }> {
@@ -68,7 +68,7 @@ export function* decidingBatch(
         continue;
       }
       const entry = entryOf(waiting.request);
-      const proposed = yield* proposing(needed, state, committed, { entry, rules, isRecorded });
+      const proposed = yield* proposing(needed, state, committed, { entry, rules, isRecorded, head: initial.head });
       committed = proposed.applied.state;
       state = proposed.state;
       decided.push({ ...decision, after: state, proposed });
@@ -84,7 +84,12 @@ function* proposing(
   edits: readonly ConfigEdit[],
   before: RepositoryState,
   committed: CommittedState,
-  { entry, rules, isRecorded }: { entry: CommitHead; rules: Rules; isRecorded(path: ConfigPath): boolean },
+  {
+    entry,
+    rules,
+    isRecorded,
+    head,
+  }: { entry: CommitHead; rules: Rules; isRecorded(path: ConfigPath): boolean; head: string | undefined },
 ): Generator<void, Proposed & { readonly state: RepositoryState }> {
   const began = performance.now();
   const target = applyConfigEdits(committed.target, edits);
@@ -93,7 +98,8 @@ function* proposing(
   const changes = [...differences, ...unchangedAt(edits.filter(isRecorded), before, differences)];
   const isRevision = before.stored === undefined || changes.length > 0;
   const revision = isRevision ? before.revision + 1 : before.revision;
-  const document = documentCommit({ repo: before.id, lineage: committed.lineage, revision }, edits, changes);
+  const place = { repo: before.id, lineage: committed.lineage, revision, ...(head !== undefined && { head }) };
+  const document = documentCommit(place, edits, changes);
   const applied = applyCommit(committed, entry, document, { target });
   const state = { ...before, health, revision, stored: activeAfter(before.stored, committed, applied, rules.scopes) };
   return { entry: { ...entry, documents: [document] }, applied, state };

@@ -105,7 +105,13 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "history/restore": [
     { repo, to: 1 },
-    { repo: notText, to: ["1", null, 1.5, -1, true, [], {}], fields: notFields, ...notOptions },
+    {
+      repo: notText,
+      to: ["1", null, 1.5, -1, true, [], {}],
+      undo: [1, "1", [], [0], ["1"], [1.5], {}, [1]],
+      fields: notFields,
+      ...notOptions,
+    },
   ],
   "history/forget": [
     { repo, field: "svc.timeout" },

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { undoEntries } from "../../../shared/client/undo-batch.ts";
+import { previewUndo, undoEntries } from "../../../shared/client/undo-batch.ts";
 import type { Grants } from "../../../shared/grants.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { connect } from "../../helpers/patient-client.ts";
-import { startWorkTree } from "../../helpers/work-tree.ts";
 
 const write = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "write" }];
 
@@ -45,48 +44,59 @@ describe("a batch", () => {
     expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
   });
 
-  test("is not undone in a work tree whose file came from outside since, even if its values are unchanged", async () => {
-    await using tree = await startWorkTree();
-    using client = await connect({ home: tree.home });
-    const { result } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31, batch: "one" });
-    const batch = result[0]?.batch ?? "";
-    await tree.set({ "svc.refresh_day": 2 });
-    expect((await client.undoBatch(batch, { dryRun: true })).left).toEqual([]);
-    await tree.pull(`{ "config": { "svc": { "timeout": 31, "domain": "other.test" } } }`);
-    expect(await client.undoBatch(batch)).toMatchObject({ restored: [], left: [{ repo: "site" }] });
+  test("is taken back as one revision of each repository, decided again if somebody changes it in between", async () => {
+    await using t = await startTestDaemon({ repositories: ["a"] });
+    using client = await connect({ home: t.homeFolder });
+    for (const timeout of [1, 2, 3]) {
+      const { result } = await t.owner.call("config/set", {
+        repo: "a",
+        "svc.timeout": timeout,
+        batch: `of ${timeout}`,
+      });
+      await t.owner.call("config/set", { repo: "a", "svc.domain": `x${timeout}`, batch: `of ${timeout}` });
+      const batch = result[0]?.batch ?? "";
+      const [undone] = await Promise.all([
+        client.undoBatch(batch),
+        ...[1, 2].map(hour => t.owner.call("config/set", { repo: "a", "svc.refresh_hour": 2 * timeout + hour })),
+      ]);
+      expect(undone).toMatchObject({ restored: [{ repo: "a" }], left: [] });
+      const { result: newest } = await t.owner.call("history/list", { repo: "a", limit: 5 });
+      expect(newest.filter(({ source }) => source === "restore")).toHaveLength(1);
+    }
+    expect(await stored(t, "a")).toEqual({ svc: { refresh_hour: 8 } });
   });
 
-  test("with several changes of a work tree's file asks once whether the file came from outside, and again if somebody else changed it", async () => {
-    await using tree = await startWorkTree();
-    using client = await connect({ home: tree.home });
-    for (const day of [1, 2, 3]) await tree.set({ batch: "one", "svc.refresh_day": day });
-    await tree.set({ "svc.timeout": 31 });
-    const entries = (await tree.t.owner.call("history/list", { repo: "site", limit: 4 })).result.slice(1);
-    const asked: string[] = [];
-    const between: (() => Promise<unknown>)[] = [];
-    const request: typeof client.request = async (name, args) => {
-      asked.push(name);
-      const reply = await client.request(name, args);
-      if (name === "history/restore") await between.shift()?.();
-      return reply;
-    };
-    const undo = () =>
-      undoEntries(
-        { request },
-        entries.map(entry => ({ repo: "site", ...entry })),
-        { reason: "", batch: "undo" },
-      );
-    between.push(
-      async () => {},
-      () => tree.set({ "svc.timeout": 32 }),
-    );
-    const undone = await undo();
-    expect(undone.left).toEqual([]);
-    expect(undone.restored.map(({ revision }) => revision)).toEqual([6, 7, 9]);
-    expect(asked.filter(name => name === "history/list")).toHaveLength(2);
-    await tree.set({ "svc.refresh_day": 3 });
-    between.push(() => tree.pull(`{ "config": { "svc": { "refresh_day": 2, "domain": "other.test" } } }`));
-    expect(await undo()).toMatchObject({ restored: [{ repo: "site" }], left: [{ repo: "site" }, { repo: "site" }] });
+  test("with local values is taken back as one revision of each layer, and its preview has what counts then", async () => {
+    await using t = await startTestDaemon({ repositories: ["a"] });
+    using client = await connect({ home: t.homeFolder });
+    const set = (fields: object, layer: string) =>
+      t.owner.call("config/set", { repo: "a", layer, batch: "one", ...fields });
+    await t.owner.call("config/set", { repo: "a", "svc.timeout": 30, "svc.provider": "p" });
+    await t.owner.call("config/set", { repo: "a", "svc.provider": "mine", layer: "local" });
+    await set({ "svc.timeout": 60 }, "local");
+    await set({ "svc.timeout": 61 }, "local");
+    await set({ "svc.domain": "x" }, "shared");
+    await set({ "svc.provider": "q" }, "shared");
+    const { result } = await t.owner.call("history/list", { repo: "a", limit: 4 });
+    const entries = result.map(entry => ({ repo: "a", ...entry }));
+    expect(await previewUndo(client, entries)).toEqual({
+      changes: expect.arrayContaining([
+        { repo: "a", scope: "svc", field: "timeout", before: 61, after: 30 },
+        { repo: "a", scope: "svc", field: "domain", before: "x", after: "" },
+        { repo: "a", scope: "svc", field: "provider", before: "mine", after: "mine", shadowedBy: "local" },
+      ]),
+      left: [],
+    });
+    const { restored, left } = await undoEntries(client, entries, { reason: "all", batch: "undo" });
+    expect([restored.length, left]).toEqual([1, []]);
+    const layers = await t.owner.call("config/list", { repo: "a", stored: true, layers: true });
+    expect(layers.layers).toEqual({
+      shared: { svc: { timeout: 30, provider: "p" } },
+      local: { svc: { provider: "mine" } },
+    });
+    const after = (await t.owner.call("history/list", { repo: "a", limit: 3 })).result;
+    expect(after.map(({ source }) => source)).toEqual(["restore", "restore", "set"]);
+    expect(new Set(after.slice(0, 2).map(({ layer }) => layer))).toEqual(new Set(["local", "shared"]));
   });
 
   test("is undone where its values are unchanged, as a batch that can itself be undone; the rest is left and reported", async () => {
