@@ -1,5 +1,7 @@
-import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { exec } from "node:child_process";
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { eras, startAgent } from "../helpers/agent.ts";
 import {
@@ -14,7 +16,7 @@ import {
 } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { git } from "../helpers/git.ts";
-import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { cleanEnvironment, projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
@@ -232,6 +234,145 @@ test("in a linked worktree, an agent sets local values of that worktree, unless 
   expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("4\n");
 });
 
+describe("the repository of an agent whose key is for the shop, which has a linked worktree, and another key's", () => {
+  test("is found in its folders, and outside of all; any other work tree or added folder is refused, and nothing is set", async () => {
+    await using home = await makeServedHome();
+    const at = (...names: string[]) => join(home.workFolder, ...names);
+    const makeTree = async (name: string) => {
+      await mkdir(at(name, "src"), { recursive: true });
+      await git(at(name), "init", "-q");
+      await git(at(name), "commit", "-q", "--allow-empty", "-m", "first");
+    };
+    await makeTree("shop");
+    await makeTree("stranger");
+    await makeTree("known");
+    for (const name of ["added/sub", "checked-in/sub", "outside"]) await mkdir(at(name), { recursive: true });
+    await writeFile(at("checked-in", ".repoconf.json"), "{}\n");
+    await git(at("shop"), "worktree", "add", "-q", at("linked"));
+    await home.succeed(["repo", "add", at("shop"), "--id", "shop", "--in-tree"]);
+    const [known, added] = [
+      await home.json(["repo", "add", at("known")]),
+      await home.json(["repo", "add", at("added")]),
+    ];
+    const { args } = await setUp(home, "claude", "--write", "--repo", "shop");
+    // The worktree is attached.
+    await home.succeed(["get", "svc.timeout"], { folder: at("linked") });
+    const set = async (folder: string) => {
+      await using agent = await startAgent(home, [...args, "--write"], undefined, folder);
+      return await agent.call("config_set", { set: { "svc.timeout": 7 }, reason: "why" });
+    };
+    for (const [folder, repository] of [
+      ["shop/src", "shop"],
+      ["linked/src", "shop@linked"],
+      ["outside", "shop"],
+    ] as const) {
+      await mkdir(at(folder), { recursive: true });
+      expect(await set(at(folder)), folder).toMatchObject({ isError: false, repository });
+    }
+    const before = await home.json(["history", "--repo", "shop"]);
+    for (const folder of ["stranger", "stranger/src", "known", "added", "added/sub", "checked-in", "checked-in/sub"])
+      expect(await set(at(folder)), folder).toMatchObject({
+        errors: [
+          {
+            code: 1102,
+            message: expect.stringContaining("no repository that this key may use: this key is for shop."),
+          },
+        ],
+        next: expect.stringContaining("repoconf mcp --setup"),
+      });
+    expect(await home.json(["history", "--repo", "shop"])).toEqual(before);
+    for (const { id } of [known, added]) expect(await home.json(["history", "--repo", id])).toHaveLength(1);
+    const key = await home.json(["key", "create", "both", "--repo", "shop", "--repo", known.id, "--audited"]);
+    await writeFile(args[1] ?? "", key.key);
+    expect(await set(at("outside"))).toMatchObject({
+      errors: [{ code: 1102, message: expect.stringMatching(/is for (shop, known|known, shop)/) }],
+    });
+  });
+});
+
+test("in a work tree, an agent's change is taken back after edits of the file by hand, except where these changed the same field", async () => {
+  await using home = await makeServedHome();
+  const file = join(home.workFolder, ".repoconf.json");
+  await git(home.workFolder, "init", "-q");
+  await home.succeed(["repo", "add", "--id", "shop", "--name", "shop", "--in-tree"]);
+  const { args } = await setUp(home, "claude", "--write");
+  await using agent = await startAgent(home, [...args, "--write"]);
+  const reason = "why";
+  const edit = async (from: string, to: string) => writeFile(file, (await readFile(file, "utf8")).replace(from, to));
+  const { revision } = await agent.call("config_set", { set: { "svc.timeout": 60, "svc.domain": "a" }, reason });
+  await edit('"a"', '"b"');
+  expect(await agent.call("config_undo", { revision, reason })).toMatchObject({
+    values: { "svc.timeout": 900 },
+    errors: [{ code: 1104, field: "svc.domain", message: "It has changed since." }],
+  });
+  await agent.call("config_set", { set: { "svc.timeout": 61 }, reason });
+  await agent.call("config_set", { set: { "svc.timeout": 62 }, reason });
+  await edit('"b"', '"c"');
+  const undo = ["undo", "--by", "claude-shop", "--since", "1h", "--yes"];
+  const undone = await home.run(undo);
+  expect(undone.errorOutput).toBe("repoconf: Not changed: shop, svc.domain: It has changed since.\n");
+  expect(undone.output).toContain("shop: Restored svc.timeout = 900\n");
+  expect(await home.json(["list", "svc", "--stored"])).toEqual({ svc: { domain: "c" } });
+});
+
+test("an agent sees and withdraws its own proposals, and reads what was not set, in the repository's name", async () => {
+  await using home = await makeServedHome();
+  const { id } = await home.json(["repo", "add", home.workFolder, "--name", "shop"]);
+  const { args } = await setUp(home, "claude", "--write");
+  await using agent = await startAgent(home, [...args, "--write"]);
+  const reason = "build it";
+  const services = { web: { ready: "true", image: "node:24" } };
+  const refused = await agent.call("config_set", { set: { "svc.timeout": 5, "svc.services": services }, reason });
+  expect(refused).toMatchObject({ values: {}, notSet: ["svc.timeout", "svc.services"], errors: [{ repo: "shop" }] });
+  const [{ details }] = refused.errors;
+  expect(details.page).toBe(`repoconf://repo/${id}/svc.services`);
+  const part = { set: { "svc.timeout": 5, "svc.default_port": -1 }, reason, atomic: false };
+  expect(await agent.call("config_set", part)).toMatchObject({
+    values: { "svc.timeout": 5 },
+    notSet: ["svc.default_port"],
+  });
+  const { proposals } = await agent.call("config_history");
+  const { proposal } = details;
+  expect(proposals).toEqual([
+    { proposal, field: "svc.services", value: services, time: expect.any(String), reason, page: details.page },
+  ]);
+  expect(await agent.call("config_history", { field: "svc.timeout" })).not.toHaveProperty("proposals");
+  for (const wrong of [{}, { revision: 2, proposal }, { proposal: "no such" }])
+    expect(await agent.call("config_undo", { ...wrong, reason })).toMatchObject({ isError: true });
+  const withdrawn = { repository: "shop", withdrawn: proposal, field: "svc.services" };
+  expect(await agent.call("config_undo", { proposal, reason, dryRun: true })).toMatchObject(withdrawn);
+  expect(await agent.call("config_undo", { proposal, reason })).toEqual({ ...withdrawn, isError: false });
+  expect(await home.json(["trust"])).toEqual([]);
+  await home.succeed(["key", "revoke", "claude-shop"]);
+  const gone = await home.json(["key", "create", "claude", "--repo", id, "--audited", "--right", "write"]);
+  await writeFile(args[1] ?? "", gone.key);
+  await home.succeed(["repo", "remove", id, "--yes"]);
+  expect(JSON.stringify((await agent.call("config_find")).errors)).not.toContain(id);
+});
+
+test.skipIf(process.platform === "win32")(
+  "a key file that others may read is refused, and an input without a message is no error",
+  async () => {
+    await using home = await makeShop();
+    const { args, file } = await setUp(home, "claude");
+    await chmod(file, 0o644);
+    await using agent = await startAgent(home, args);
+    expect(await agent.call("config_find")).toMatchObject({
+      errors: [{ code: 1100, message: expect.stringContaining(`chmod 600 '${file}'`) }],
+    });
+    await chmod(file, 0o600);
+    expect(await agent.call("config_find")).toMatchObject({ isError: false });
+    const ended = await promisify(exec)(
+      `'${process.execPath}' '${repoconfCommand}' mcp --key-file '${file}' < /dev/null`,
+      {
+        env: { ...cleanEnvironment(), REPOCONF_HOME: home.homeFolder },
+      },
+    );
+    expect(ended).toEqual({ stdout: "", stderr: "" });
+    expect(await home.succeed(["mcp", "--help"])).not.toMatch(/, else the owner's key/);
+  },
+);
+
 describe.each(eras)("a daemon that is away, with the protocol %s", (_version, options) => {
   test("is found again after a restart, and is started by the next call", async () => {
     await using home = await addShop(await makeCommandHome());
@@ -313,6 +454,41 @@ describe("repoconf mcp --setup", () => {
     expect(await agent.call("config_set", set)).toMatchObject({ isError: false, repository: "shop" });
     const audit = await readFile(join(home.homeFolder, "audit.log"), "utf8");
     expect(audit).toContain('"operationsAsked"');
+  });
+
+  test("in a linked worktree it is for the repository; after changes the next key has another name, for the same settings", async () => {
+    await using home = await makeServedHome();
+    const [main, linked] = [join(home.workFolder, "main"), join(home.workFolder, "linked")];
+    await mkdir(main);
+    await git(main, "init", "-q");
+    await git(main, "commit", "-q", "--allow-empty", "-m", "first");
+    await git(main, "worktree", "add", "-q", linked);
+    await home.succeed(["repo", "add", main, "--id", "shop", "--name", "shop", "--in-tree"]);
+    const setUpHere = () => home.run(["mcp", "--setup", "claude", "--write"], { folder: linked });
+    const first = await setUpHere();
+    expect(first).toMatchObject({ code: 0, errorOutput: expect.not.stringContaining("\\n") });
+    expect(first.errorOutput).toMatch(/\nTo take back what it changed: repoconf undo --by claude-shop --since 1h\n$/);
+    const [key] = await home.json(["key", "list"]);
+    expect(key).toMatchObject({ name: "claude-shop", grants: [{ repos: ["shop"] }] });
+    const file = join(home.homeFolder, "agents", "claude-shop.key");
+    const change = async (timeout: number) => {
+      await using agent = await startAgent(home, ["--key-file", file, "--write"], undefined, main);
+      return await agent.call("config_set", { set: { "svc.timeout": timeout }, reason: "why" });
+    };
+    expect(await change(5)).toMatchObject({ isError: false, repository: "shop" });
+    for (const name of ["claude-shop-2", "claude-shop-2"]) {
+      expect((await setUpHere()).output).toBe(first.output);
+      expect(await home.json(["key", "list"])).toMatchObject([{ name }]);
+    }
+    await home.succeed(["key", "revoke", "claude-shop-2"]);
+    await setUpHere();
+    await change(6);
+    const by = (name: string) => home.succeed(["undo", "--by", name, "--since", "1h", "--yes", "--json"]);
+    expect(await home.json(["key", "list"])).toMatchObject([{ name: "claude-shop-2" }]);
+    await by("claude-shop-2");
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("5\n");
+    await by("claude-shop");
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("900\n");
   });
 
   test("a key of a person that has the name stays, and a link in the place of the file is replaced, not followed", async () => {

@@ -86,6 +86,12 @@ describe("a key without the right commands", () => {
     expect(again).not.toHaveProperty("value");
     await home.succeed(["trust", "--decline", again.proposal, ...key.slice(0, 2)]);
     expect(await list()).toEqual([]);
+    await home.refuse(3, ["set", `deploy.run=${"make ".repeat(3_000)}`, ...key], "waits for a person");
+    const long = await home.run(["trust"]);
+    expect(long.output).toContain(
+      "It has 15002 characters, too many to print here. To read all of it: repoconf ui, or",
+    );
+    expect(long.output.length).toBeLessThan(2_000);
     const free = await keyWith("free", "--right", "write", "--commands");
     await home.succeed(["set", "deploy.run=test", ...free]);
   });

@@ -1,17 +1,23 @@
 import { type Command, Option } from "commander";
-import { addOptions, addSessionOptions } from "../command-options.ts";
+import { addOptions } from "../command-options.ts";
 import type { ServeOptions } from "../mcp/call.ts";
 import { type AgentProgram, agentPrograms } from "../mcp/client-settings.ts";
-import { repositoryRow } from "../options.ts";
+import { type OptionRow, repositoryRow, sessionRows } from "../options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 interface McpOptions extends ServeOptions {
   readonly setup?: AgentProgram;
 }
 
+const keyFileRow: OptionRow = {
+  flags: "--key-file <file>",
+  description: "read the agent's API key from this file (default: REPOCONF_API_KEY; --setup: else the owner's key)",
+};
+
 /** `repoconf mcp`: serves coding agents over standard input and output, by the Model Context Protocol. */
 export function addMcpCommand(program: Command): void {
-  addOptions(addSessionOptions(program.command("mcp")), [repositoryRow])
+  const rows = sessionRows.map(row => (row.flags.startsWith("--key-file") ? keyFileRow : row));
+  addOptions(program.command("mcp"), [...rows, repositoryRow])
     .summary("serve a coding agent (Model Context Protocol), or set one up with a key of its own")
     .description(
       "serve a coding agent over standard input and output (Model Context Protocol)\n\nThe agent's program starts it, with the settings that --setup prints. It needs a key that was made for an agent, and never uses the owner's.",

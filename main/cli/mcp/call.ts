@@ -1,12 +1,15 @@
+import { stat } from "node:fs/promises";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { type ErrorCode, type ErrorEntry, RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { shellQuoted } from "../../../shared/shell-quoted.ts";
 import type { SessionOptions } from "../command-options.ts";
 import { type Fields, listFields } from "../connect/fields.ts";
 import { chooseRepository, chooseToChange } from "../connect/repositories.ts";
-import { openSession } from "../connect/session.ts";
+import { openSession, type Session } from "../connect/session.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
+import { knownPlace } from "./known-place.ts";
 
 export interface ServeOptions extends SessionOptions {
   readonly repo?: string;
@@ -32,18 +35,43 @@ export async function inCall(
   signal: AbortSignal,
   work: (call: Call) => Promise<JsonObject>,
 ): Promise<JsonObject> {
-  try {
+  let repository: RepositoryEntry | undefined;
+  const ask = async () => {
+    await requirePrivateKey(options.keyFile);
     using session = await openSession(options);
     const { client } = session;
     signal.addEventListener("abort", () => client.close());
     if (signal.aborted) client.close();
     await requireAgentKey(client);
-    const repository = await repositoryOfAgent(client, options.repo);
+    repository = await repositoryOfAgent(session, options.repo);
     const fields = await listFields(client);
     return await work({ client, repository, fields, isNamed: options.repo !== undefined });
-  } catch (error) {
-    return failure(inCodes(error));
-  }
+  };
+  const result = await ask().catch(error => failure(inCodes(error)));
+  return repository === undefined ? result : withName(result, repository);
+}
+
+/** The result with the repository's name in its errors: its id means nothing to an agent. */
+function withName(result: JsonObject, { id, name }: RepositoryEntry): JsonObject {
+  // Entries are JSON.
+  const entries = (result["errors"] ?? []) as unknown as readonly ErrorEntry[];
+  if (entries.length === 0) return result;
+  // Another id may be a word of the message.
+  const told = (message: string) => (/^[0-9a-f]{24}$/.test(id) ? message.replaceAll(id, name) : message);
+  const named = entries.map(entry => ({
+    ...entry,
+    message: told(entry.message),
+    ...(entry.repo === id && { repo: name }),
+  }));
+  return { ...result, errors: named as unknown as JsonObject[] };
+}
+
+/** Throws RepoconfError 1100 if other users can read the key's file. */
+async function requirePrivateKey(file: string | undefined): Promise<void> {
+  const stats = file === undefined ? undefined : await stat(file).catch(() => undefined);
+  if (process.platform === "win32" || file === undefined || !stats?.isFile() || (stats.mode & 0o077) === 0) return;
+  const message = `Other users may read the key file ${file} (mode ${(stats.mode & 0o777).toString(8)}), so it is not used. Make it private: chmod 600 ${shellQuoted(file)}`;
+  throw new RepoconfError(1100, message);
 }
 
 /** Throws RepoconfError 1105: what an agent does must be known as the agent's, and in the audit file. */
@@ -55,16 +83,27 @@ async function requireAgentKey(client: RepoconfClient): Promise<void> {
 }
 
 /** Throws RepoconfError 1102. */
-async function repositoryOfAgent(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
+async function repositoryOfAgent({ client, home }: Session, named: string | undefined): Promise<RepositoryEntry> {
   try {
     return await chooseRepository(client, named);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    // Some programs start their servers in no folder of the repository.
-    const [only, ...others] = named === undefined ? await client.repositories() : [];
-    if (only !== undefined && others.length === 0) return only;
-    throw new RepoconfError(1102, error.message);
+    if (named !== undefined) throw new RepoconfError(1102, error.message);
   }
+  const folder = process.cwd();
+  const place = await knownPlace(folder, home);
+  // Linked worktrees belong to their repository.
+  const own = (await client.repositories()).filter(({ base }, _, all) => !all.some(({ id }) => id === base));
+  const [only, ...others] = own;
+  const isFor = `this key is for ${own.map(({ name }) => name).join(", ") || "none"}`;
+  if (place !== undefined)
+    throw new RepoconfError(
+      1102,
+      `The folder ${folder} is in ${place}, which is no repository that this key may use: ${isFor}.`,
+    );
+  // Some programs start their servers in no folder of the repository.
+  if (only !== undefined && others.length === 0) return only;
+  throw new RepoconfError(1102, `The folder ${folder} is in no repository, and ${isFor}.`);
 }
 
 /** Throws RepoconfError 1101 if the folder is a linked worktree without values of its own, so that a change would be one of all its work trees. */
@@ -96,7 +135,7 @@ const nextSteps: { readonly [Code in ErrorCode]?: string } = {
   1011: "Find fields with config_find.",
   1100: setUpAgain,
   1101: "Correct the arguments, and call again.",
-  1102: "Ask the person whether this folder's repository is known to Repoconf, and whether the key is for it.",
+  1102: "Ask the person to start you in the folder of a repository that the key is for, or to make a key for this one, in its folder: repoconf repo add (if it is not known yet), then repoconf mcp --setup claude (or codex, vscode, cursor).",
   1103: "config_find has the type and the limits of each field.",
   1104: "Somebody changed it. Read it again with config_get, and pass that revision.",
   1105: setUpAgain,
@@ -115,11 +154,16 @@ function nextStep({ code, details }: ErrorEntry): string | undefined {
   return details?.["proposal"] === undefined ? nextSteps[code] : personDecides;
 }
 
-/** An error with the page of the screen where a person decides about what is only proposed. Its address opens the page, and decides nothing. */
+/** The address of the page where a person decides about a proposal. It opens the page, and decides nothing. */
+export function pageOf(repo: string, field: string): string {
+  return `repoconf://repo/${repo}/${field}`;
+}
+
+/** An error with the page, if the field is only proposed. */
 function withPage(entry: ErrorEntry): ErrorEntry {
-  const { repo, field, details } = entry;
+  const { repo = "", field = "", details } = entry;
   if (details?.["proposal"] === undefined) return entry;
-  return { ...entry, details: { ...details, page: `repoconf://repo/${repo}/${field}` } };
+  return { ...entry, details: { ...details, page: pageOf(repo, field) } };
 }
 
 /** The result of a call that failed. */

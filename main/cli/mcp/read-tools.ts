@@ -1,16 +1,21 @@
 import { configEntries, configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
-import type { JsonObject, JsonValue } from "../../../shared/json.ts";
-import type { HistoryEntry } from "../../../shared/protocol.ts";
+import { itemNamesOf } from "../../../shared/item-names.ts";
+import { type JsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { HistoryEntry, ProposedValue } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { type Fields, mask } from "../connect/fields.ts";
 import { printable, printableChange, withHidden } from "../output/masking.ts";
-import { type Call, failure } from "./call.ts";
+import { type Call, failure, pageOf } from "./call.ts";
 
 const mostFound = 50;
 const historyLength = 10;
 /** Characters of JSON, above which a value or the limits of a field are left out where many are listed. */
 const shownLength = 500;
+
+/** Where a value comes from that is not the shared one. In a linked worktree, the main one's local values count, too. */
+const placeOf = { local: "local values", base: "local values of the main work tree" } as const;
 
 /** `config_find`: the fields whose path, title or description has all words of the query; those whose path has them come first. */
 export async function find(call: Call, query: string): Promise<JsonObject> {
@@ -34,9 +39,13 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
         value,
         schema: call.fields.get(path),
         isStored: configValue(known, scope, field) !== undefined,
-        isLocal: (["local", "base"] as const).some(
-          layer => configValue(stored.layers?.[layer] ?? {}, scope, field) !== undefined,
-        ),
+        layer: (["local", "base"] as const).find(name => {
+          const own = configValue(stored.layers?.[name] ?? {}, scope, field);
+          // It may not count, by x-layers for example. Lists whose items have names are merged, and what a worktree inherits may be higher.
+          const { "x-step": step, ...schema } = call.fields.get(path) ?? {};
+          const isDerived = itemNamesOf(schema) !== undefined || (name === "base" && step !== undefined);
+          return own !== undefined && (isDerived || sameJson(own, value));
+        }),
       };
     },
   );
@@ -45,11 +54,11 @@ export async function find(call: Call, query: string): Promise<JsonObject> {
     ({ path, schema }) => !has(path) && has([path, schema?.title ?? "", schema?.description ?? ""].join(" ")),
   );
   const found = [...byPath, ...byText];
-  const fields = found.slice(0, mostFound).map(({ path, value, schema, isStored, isLocal }) => ({
+  const fields = found.slice(0, mostFound).map(({ path, value, schema, isStored, layer }) => ({
     path,
     ...describeField(schema),
     ...shown("value", printable(path, value, call.fields)),
-    from: isLocal ? "local values" : isStored ? "this repository" : "default",
+    from: layer === undefined ? (isStored ? "this repository" : "default") : placeOf[layer],
     // A newer value is in the file, which a person has to trust first.
     ...(waits.includes(path) && { waitsForTrust: true }),
   }));
@@ -75,8 +84,10 @@ export async function get(call: Call, paths: readonly string[], revision: number
   return { ...about(call, reply.revision), values, ...(errors.length > 0 && failure(...errors)) };
 }
 
-/** `config_history`: entries with their changes, by path. */
+/** `config_history`: entries with their changes, by path; first, with what the key proposes itself. */
 export async function history(call: Call, { field, limit, after }: JsonObject): Promise<JsonObject> {
+  const proposals = typeof after === "number" ? [] : await ownProposals(call);
+  const asked = proposals.filter(one => field === undefined || one.field === field);
   const reply = await call.client.request("history/list", {
     repo: call.repository.id,
     limit: typeof limit === "number" ? limit : historyLength,
@@ -87,9 +98,23 @@ export async function history(call: Call, { field, limit, after }: JsonObject): 
   const errors: readonly ErrorEntry[] = reply.errors;
   return {
     ...about(call, call.repository.revision),
+    ...(asked.length > 0 && { proposals: asked.map(one => describeProposal(one, call.fields)) }),
     entries,
     ...(reply.next !== undefined && { next: Number(reply.next) }),
     ...(errors.length > 0 && failure(...errors)),
+  };
+}
+
+/** What this key proposes in the repository, and nobody has accepted or declined. */
+export function ownProposals({ client, repository }: Call): Promise<readonly ProposedValue[]> {
+  return client.run("proposal/list", { repo: repository.id });
+}
+
+function describeProposal({ id, repo, field, layer, value, masked, time, reason }: ProposedValue, fields: Fields) {
+  return {
+    ...{ proposal: id, field, ...(layer && { layer }) },
+    ...(value === undefined ? { unset: true } : shown("value", masked ? mask : printable(field, value, fields))),
+    ...{ time, ...(reason !== undefined && { reason }), page: pageOf(repo, field) },
   };
 }
 
@@ -99,7 +124,7 @@ export function about({ repository }: Call, revision: number | undefined): JsonO
 }
 
 function describeEntry(entry: HistoryEntry): JsonObject {
-  const { revision, time, actor, source, reason } = entry;
+  const { revision, time, actor, source, reason, layer } = entry;
   const changes: { [path: string]: JsonObject } = {};
   for (const [scope, changed] of Object.entries(entry.changes))
     for (const [field, { value, previous, stored, forgotten }] of Object.entries(changed)) {
@@ -110,7 +135,9 @@ function describeEntry(entry: HistoryEntry): JsonObject {
         ...(!stored && { isDefault: true }),
       };
     }
-  return { revision, time, by: actor, source, ...(reason !== undefined && { reason }), changes };
+  // The changes are those of the layer, whether its value counts or not.
+  const about = { ...(layer !== undefined && { layer }), ...(reason !== undefined && { reason }) };
+  return { revision, time, by: actor, source, ...about, changes };
 }
 
 /** What is no limit of its value, or is told as something else. */

@@ -19,7 +19,8 @@ const instructions =
 /** Serves until the client ends the input; to clients of the protocol 2025-06-18 and of 2026-07-28. */
 export function serve(options: ServeOptions): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  process.stdin.once("close", resolve);
+  // An input that is a file, such as /dev/null, ends without being closed.
+  for (const end of ["end", "close"]) process.stdin.once(end, resolve);
   const tools = options.write ? [...readTools, ...writeTools] : readTools;
   serveStdio(() => createServer(options, tools), { onerror: error => printNote(`repoconf mcp: ${error.message}`) });
   return promise;

@@ -57,7 +57,7 @@ export const readTools: readonly AgentTool[] = [
   },
   {
     name: "config_history",
-    description: "Who changed what, when and why; newest first.",
+    description: "Who changed what, when and why; newest first. Also lists your proposals that wait for a person.",
     inputSchema: {
       type: "object",
       properties: {
@@ -104,11 +104,17 @@ export const writeTools: readonly AgentTool[] = [
   },
   {
     name: "config_undo",
-    description: "Take back a change of yours. What somebody changed since stays as it is.",
+    description:
+      "Take back a change of yours, except what somebody changed since; or withdraw a proposal of yours. Give one of revision and proposal.",
     inputSchema: {
       type: "object",
-      properties: { revision: revision("that your config_set returned"), reason, dryRun },
-      required: ["revision", "reason"],
+      properties: {
+        revision: revision("that your config_set returned"),
+        proposal: text("its id, from config_history"),
+        reason,
+        dryRun,
+      },
+      required: ["reason"],
       additionalProperties: false,
     },
     run: undo,

@@ -2,10 +2,15 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ProposedValue } from "../../../shared/protocol.ts";
 import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
+import { shortened } from "../../../shared/shortened.ts";
 import { showDifference } from "../change/show-difference.ts";
 import { type Fields, mask } from "../connect/fields.ts";
 import { printable } from "../output/masking.ts";
-import { confirm, print } from "../output/terminal.ts";
+import { confirm, print, style } from "../output/terminal.ts";
+
+/** The characters of a value that are printed. About a longer one nobody is asked, because nobody would have seen all of it. */
+const mostShown = 10_000;
+const shownOfLong = 300;
 
 /** Shows what keys propose, each beside the active value, and asks whether to set it. Returns how many are left. */
 export async function askForProposals(client: RepoconfClient, proposals: readonly ProposedValue[]): Promise<number> {
@@ -16,7 +21,17 @@ export async function askForProposals(client: RepoconfClient, proposals: readonl
     const why = reason === undefined ? "" : `: ${reason}`;
     const what = effect === undefined ? "" : ` ${describeEffect(effect)}`;
     const unset = value === undefined ? ". It would be unset" : "";
-    showDifference(`${place}${what}, proposed by ${by} at ${time}${why}${unset}`, serving, value ?? null, hash);
+    const title = `${place}${what}, proposed by ${by} at ${time}${why}${unset}`;
+    const text = JSON.stringify(value ?? null);
+    if (text.length > mostShown) {
+      print(style("bold", title), style("green", `+ ${shortened(text, shownOfLong)}`));
+      print(
+        `  It has ${text.length} characters, too many to print here. To read all of it: repoconf ui, or repoconf trust ${field} --json --reveal. To set it then: repoconf trust --accept ${hash}`,
+      );
+      left += 1;
+      continue;
+    }
+    showDifference(title, serving, value ?? null, hash);
     if (await confirm(`Set ${place} to this?`)) await acceptProposal(client, one, false);
     else left += 1;
   }
