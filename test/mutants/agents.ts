@@ -80,6 +80,23 @@ export const mutants = [
       replace: "(call.repository.base === null ? undefined : undefined)",
       name: "in a linked worktree",
     },
+    "refusing an agent in a work tree or folder that its key is not for": {
+      file: "main/cli/mcp/call.ts",
+      find: "if (place !== undefined)",
+      replace: `if (place === "")`,
+      name: "is found in its folders, and outside of all",
+    },
+    "refusing a key file that others may read": {
+      file: "main/cli/mcp/call.ts",
+      find: "(stats.mode & 0o077) === 0",
+      replace: "stats.mode > 0",
+      name: "a key file that others may read",
+    },
+    "a name of its own for the next key of an agent": {
+      file: "main/cli/mcp/setup.ts",
+      find: "taken.add(name);",
+      name: "after changes the next key has another name",
+    },
     "replacing a link in the place of the key's file": {
       file: "main/cli/mcp/setup.ts",
       find: "  await rm(path, { force: true });\n",

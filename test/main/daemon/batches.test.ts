@@ -46,20 +46,15 @@ describe("a batch", () => {
 
   test("is taken back as one revision of each repository, decided again if somebody changes it in between", async () => {
     await using t = await startTestDaemon({ repositories: ["a"] });
-    using client = await connect({ home: t.homeFolder });
     for (const timeout of [1, 2, 3]) {
-      const { result } = await t.owner.call("config/set", {
-        repo: "a",
-        "svc.timeout": timeout,
-        batch: `of ${timeout}`,
-      });
-      await t.owner.call("config/set", { repo: "a", "svc.domain": `x${timeout}`, batch: `of ${timeout}` });
-      const batch = result[0]?.batch ?? "";
+      const made = await t.owner.call("config/set", { repo: "a", "svc.timeout": timeout });
+      await t.owner.call("config/set", { repo: "a", "svc.domain": `x${timeout}` });
+      const { revision = 0 } = made.result[0] ?? {};
       const [undone] = await Promise.all([
-        client.undoBatch(batch),
+        t.owner.call("history/restore", { repo: "a", undo: [revision + 1, revision] }),
         ...[1, 2].map(hour => t.owner.call("config/set", { repo: "a", "svc.refresh_hour": 2 * timeout + hour })),
       ]);
-      expect(undone).toMatchObject({ restored: [{ repo: "a" }], left: [] });
+      expect(undone).toMatchObject({ result: [{ repo: "a" }], errors: [] });
       const { result: newest } = await t.owner.call("history/list", { repo: "a", limit: 5 });
       expect(newest.filter(({ source }) => source === "restore")).toHaveLength(1);
     }
