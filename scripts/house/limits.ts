@@ -46,7 +46,7 @@ export const limits: Limits = {
     "main/store/history/journal.ts": { lines: 530, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 360, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },
-    "main/store/repository/repositories.ts": { lines: 315, reason: "one class: which repositories are open or known" },
+    "main/store/repository/repositories.ts": { lines: 316, reason: "one class: which repositories are open or known" },
     "main/store/repository/repository.ts": {
       lines: 410,
       reason: "one class: the parts and the layers of a repository",

@@ -152,7 +152,9 @@ function malformed(packet: string): string[] {
     [typeof repo, typeof field, typeof details].join() === "string,string,object" &&
     isKnown("", more);
   const isReply =
-    "result" in reply && isKnown("result errors revision next repo", reply) && reply.errors.every(isError);
+    "result" in reply &&
+    isKnown("result errors revision next repo waits schemas linked layers masked typed", reply) &&
+    reply.errors.every(isError);
   return isReply ? [] : [packet.slice(0, 500)];
 }
 

@@ -9,6 +9,7 @@ import { readRegularFile } from "../../files/foreign-file.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { isRestoreUnderway } from "../../home/restore.ts";
+import { stopMarkerIn } from "../../store/log/log-folder.ts";
 import { type Finding, good, note, problem } from "./finding.ts";
 
 /** Checks the home's folder and its format. `there` is false if there is nothing else to check. */
@@ -78,7 +79,8 @@ export async function checkRights(
     home.findingsFile,
     home.auditFile,
   ];
-  const others = [home.formatFile, home.settingsFile, home.indexFile, home.restoreFile, home.logFile];
+  const { formatFile, settingsFile, indexFile, restoreFile, logFile } = home;
+  const others = [formatFile, settingsFile, indexFile, restoreFile, logFile, stopMarkerIn(home.log)];
   const { repositories, local, journal, log, removed, scopes, temporary, agents } = home;
   const folders = [repositories, local, journal, log, removed, scopes, temporary, agents];
   const found = await Promise.all([

@@ -103,7 +103,7 @@ export class Layers {
   #documentsAbove(repo: string): readonly DocumentAbove[] {
     const { documents, repositories } = this.#options;
     // Every read and every set asks.
-    if (documents.isEmpty) return none;
+    if (documents.size === 0) return none;
     const own = localDocumentOf(repo);
     const found: DocumentAbove[] = [];
     for (const id of documentsAbove(repo, repositories.baseOf(repo))) {

@@ -23,7 +23,7 @@ export async function markCopied(folder: string): Promise<void> {
 }
 
 /** The file beside the folder that marks a log whose daemon stopped cleanly: an older copy of the folder does not bring it back. */
-function stopMarkerIn(folder: string): string {
+export function stopMarkerIn(folder: string): string {
   return join(dirname(folder), "clean-stop");
 }
 

@@ -89,12 +89,12 @@ export class Repositories<Repository extends OpenRepository> {
     this.#options = options;
   }
 
-  has(id: string): boolean {
-    return this.#known.has(id);
+  get size(): number {
+    return this.#known.size;
   }
 
-  get isEmpty(): boolean {
-    return this.#known.size === 0;
+  has(id: string): boolean {
+    return this.#known.has(id);
   }
 
   ids(): Iterable<string> {
