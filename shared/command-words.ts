@@ -2,6 +2,8 @@ const commandWords: readonly (readonly [RegExp, string])[] = [
   [/\bTo list all fields: scope\/list/, "To list all fields: repoconf describe"],
   [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
   [/\(trust\/list\)/, "(repoconf trust)"],
+  [/\bproposal\/list\b/, "repoconf trust --json"],
+  [/(--local) \(layer\)/, "$1"],
   [/\bdaemon\/status\b/, "repoconf status"],
   [/repoconf history list/g, "repoconf history"],
   [/The arguments of \S+ are invalid: /, ""],

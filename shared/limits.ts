@@ -21,6 +21,8 @@ export const limits = {
   /** Characters of a path in arguments. */
   pathLength: 4_096,
   repositoryFileBytes: 4 * 1024 * 1024,
+  /** How large keys other than the owner's may make it: room for a few of the largest values is left. */
+  repositoryFileBytesOfKey: 3 * 1024 * 1024,
   /** Bytes of a scope's file. */
   scopeBytes: 4_000_000,
   /** Different patterns in one scope's schema. */

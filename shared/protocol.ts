@@ -201,8 +201,9 @@ export interface ChangedRepository {
   readonly repo: string;
   readonly revision: number;
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
-  /** In a restore of all fields: the fields that were left as they are because their values at that revision were erased. */
+  /** In a restore of all fields: those left as they are because their values at that revision were erased, or the key may not see them. */
   readonly forgotten?: readonly string[];
+  readonly masked?: readonly string[];
   /** With `flush`: whether the file is written. If not, the change is active anyway, and Repoconf keeps retrying. */
   readonly mirrored?: boolean;
   /** Why the file is not written. */
@@ -232,10 +233,7 @@ export interface Explanation {
   readonly default: JsonValue;
   /** The stored active value; absent if none is stored. */
   readonly stored?: JsonValue;
-  /**
-   * `default`: nothing is stored. `stored`: the value in the file. `lastGood`: the value in the file is invalid, so the last
-   * valid value is active.
-   */
+  /** `default`: nothing is stored. `stored`: the value in the file. `lastGood`: that one is invalid, so the last valid one is active. */
   readonly origin: "default" | "stored" | "lastGood";
   /** The layer whose value counts, if it is not the shared one. `origin`, `file`, `line` and `column` are about it; `of` as in `ExplainedLayer`. */
   readonly layer?: Exclude<CountedLayer, "shared">;
@@ -263,7 +261,8 @@ export interface HealthProblem {
   /**
    * 1104: a hand edit was merged with a simultaneous set. 1108: the file cannot be written; the values are active anyway. 1114:
    * the value runs as a command and came with a work tree's file, so it waits until a person trusts it. 1115: the file uses a
-   * field's old name, which still works. 1116: something was found that a person should know until they dismiss it.
+   * field's old name, has a value without its format, or items of two layers that do not fit together, and it is used all the same. 1116:
+   * something was found that a person should know until they dismiss it.
    */
   readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114 | 1115 | 1116;
   readonly message: string;

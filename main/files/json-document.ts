@@ -26,12 +26,15 @@ export class ForeignEditError extends Error {
   override readonly name = "ForeignEditError";
 }
 
-/** The text would exceed the file's size limit. */
+/** The text would exceed the file's size limit, or what of it the author of a change may fill. */
 export class DocumentTooLargeError extends Error {
   override readonly name = "DocumentTooLargeError";
+  /** In bytes. */
+  readonly limit: number;
 
-  constructor() {
-    super("the text would be larger than the file may be");
+  constructor(limit: number) {
+    super(`the text would be larger than ${limit} bytes`);
+    this.limit = limit;
   }
 }
 
@@ -188,10 +191,10 @@ export class JsonDocument {
     return this.#file.dropReplaced();
   }
 
-  /** The size of the file with this value, in bytes. */
-  async bytesOf(value: JsonObject): Promise<number> {
-    const json = this.#status.kind === "good" ? await rewriteJsonInParts(this.#status.json, value) : formatJson(value);
-    return Buffer.byteLength(json.text);
+  /** The file's text with this value. */
+  async textOf(value: JsonObject, moved?: MovedNames): Promise<JsonText> {
+    const { status: known } = this;
+    return known.kind === "good" ? rewriteJsonInParts(known.json, value, moved) : formatJson(value);
   }
 
   /** The text last seen or written; null if there was no file or it could not be read. */
@@ -215,9 +218,8 @@ export class JsonDocument {
   }
 
   async #fittingTextOf(value: JsonObject, moved?: MovedNames): Promise<JsonText> {
-    const { status: known } = this;
-    const json = known.kind === "good" ? await rewriteJsonInParts(known.json, value, moved) : formatJson(value);
-    if (Buffer.byteLength(json.text) > this.#maximumBytes) throw new DocumentTooLargeError();
+    const json = await this.textOf(value, moved);
+    if (Buffer.byteLength(json.text) > this.#maximumBytes) throw new DocumentTooLargeError(this.#maximumBytes);
     return json;
   }
 

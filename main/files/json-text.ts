@@ -34,6 +34,8 @@ export interface JsonText {
    * decimal digits, the root by the empty path. All paths are found in one pass over the text.
    */
   locate(paths: readonly (readonly string[])[]): readonly (Place | undefined)[];
+  /** The bytes of the value at each path, as `locate`. */
+  measure(paths: readonly (readonly string[])[]): readonly (number | undefined)[];
 }
 
 /**
@@ -57,19 +59,30 @@ function* reading(text: string): Generator<void, JsonText> {
 }
 
 function asJsonText({ text, value, scanned: { body, ends } }: ReadText): JsonText {
-  return { text, value, locate: paths => locateAll({ body, ends }, paths) };
+  return {
+    text,
+    value,
+    locate: paths => {
+      const lines = new TextLines(body);
+      return findAll({ body, ends }, paths, ({ start }) => lines.placeOf(start));
+    },
+    measure: paths => findAll({ body, ends }, paths, node => Buffer.byteLength(body.slice(node.start, node.end))),
+  };
 }
 
 /** Reads no further than the last of the paths. */
-function locateAll(text: ScannedText, paths: readonly (readonly string[])[]): (Place | undefined)[] {
-  const places: (Place | undefined)[] = paths.map(() => undefined);
-  const lines = new TextLines(text.body);
+function findAll<Found>(
+  text: ScannedText,
+  paths: readonly (readonly string[])[],
+  found: (node: TextNode) => Found,
+): (Found | undefined)[] {
+  const all: (Found | undefined)[] = paths.map(() => undefined);
   const locateIn = (node: TextNode, indexes: readonly number[], depth: number) => {
     const inside = new Map<string, number[]>();
     for (const index of indexes) {
       const name = paths[index]?.[depth];
       const known = name === undefined ? undefined : inside.get(name);
-      if (name === undefined) places[index] = lines.placeOf(node.start);
+      if (name === undefined) all[index] = found(node);
       else if (known === undefined) inside.set(name, [index]);
       else known.push(index);
     }
@@ -83,7 +96,7 @@ function locateAll(text: ScannedText, paths: readonly (readonly string[])[]): (P
     }
   };
   if (paths.length > 0) locateIn(TextNode.root(text), [...paths.keys()], 0);
-  return places;
+  return all;
 }
 
 /**

@@ -160,6 +160,14 @@ export class Scopes {
     return [...this.#scopes.values()].flatMap(scope => brokenReferencesIn(scope, stored));
   }
 
+  /** The field whose key a field's value is (`x-keyOf`), and those whose values are keys of it. */
+  tiedTo(scope: string, field: string): readonly ConfigPath[] {
+    const references = [...(this.#scopes.get(scope)?.references ?? [])];
+    return references.flatMap(([from, target]) =>
+      from === field ? { scope, field: target } : target === field ? { scope, field: from } : [],
+    );
+  }
+
   /** Whether one field refers to such a key. */
   isBrokenReference(scope: string, field: string, stored: StoredValue): boolean {
     const known = this.#scopes.get(scope);

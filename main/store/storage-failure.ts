@@ -10,8 +10,10 @@ export function storageFailure(id: string, error: unknown): RepoconfError {
   const repo = repositoryOfDocument(id);
   if (error instanceof RepoconfError) return error;
   if (error instanceof DocumentTooLargeError) {
-    const message = `The repository's file would be larger than ${limits.repositoryFileBytes} bytes (the limit of a repository file).`;
-    return new RepoconfError(1107, message, { repo, details: { limit: limits.repositoryFileBytes } });
+    const { limit } = error;
+    const whose = limit === limits.repositoryFileBytes ? "the limit of a repository file" : "as much as keys may fill";
+    const message = `The repository's file would be larger than ${limit} bytes (${whose}).`;
+    return new RepoconfError(1107, message, { repo, details: { limit } });
   }
   if (error instanceof ForeignEditError) {
     const message =

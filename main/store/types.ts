@@ -130,9 +130,20 @@ export interface LayerEdit extends ConfigEdit {
   readonly layer?: Layer;
 }
 
+/** How large a change may make a file, as far as its author may know the size. */
+export interface FileRoom {
+  readonly bytes: number;
+  /** Whether the author may know only about how large a field's value is. */
+  hides(path: ConfigPath, value: JsonValue): boolean;
+}
+
 export interface ChangeRequest<Answer> extends Pick<Attribution, "actor" | "source" | "reason" | "batch"> {
   /** Answer only when the file has the change too, or cannot be written for now. */
   readonly flush?: boolean;
+  /** How much of the file it may fill; undefined: all. */
+  readonly room?: FileRoom | undefined;
+  /** Nothing is changed: it is only found out whether it could be. */
+  readonly isTrial?: boolean;
   /** Whether what it sets may become a command by a later schema without a person's trust; if omitted, it may. */
   readonly trusts?: boolean;
   /**

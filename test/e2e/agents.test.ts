@@ -124,6 +124,7 @@ describe.each(eras)(
       ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
       ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
       ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
+      ["a set with a reason of blanks", "config_set", { set: { "svc.timeout": 1 }, reason: " \n" }, 1101],
       ["a set of nothing", "config_set", { reason: "why" }, 1008],
       ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
       ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],

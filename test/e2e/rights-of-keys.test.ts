@@ -29,8 +29,10 @@ describe("a key without the right reveal", () => {
       ["export", "--reveal"],
       ["get", "deploy.token", "--reveal"],
       ["get", "svc.envvars", "svc.timeout", "--reveal"],
+      // Not that --reveal would help.
+      ["get", "svc.envvars", "svc.timeout"],
     ])
-      await home.refuse(3, [...args, ...(args.includes("--") ? [] : key)], "This key may not see");
+      await home.refuse(5, [...args, ...(args.includes("--") ? [] : key)], "This key may not see");
     for (const args of [
       ["list", "--reveal"],
       ["list", "--json", "--reveal"],
@@ -79,6 +81,8 @@ describe("a key without the right commands", () => {
     const [one] = await list();
     expect(one).toMatchObject({ field: "deploy.run", value: "make", serving: "", by: "agent", reason: "build" });
     expect(await list(key)).toMatchObject([{ proposal: one.proposal, value: "make", by: "this key" }]);
+    for (const args of [[], ["--accept", one.hash], ["deploy.run"]])
+      await home.refuse(5, ["trust", ...args, ...key], /Only the owner's key may trust .* repoconf trust --decline ID/);
     expect(await home.succeed(["trust", "--accept", one.hash])).toContain("Accepted the proposal for deploy.run");
     expect(await home.succeed(["get", "deploy.run"])).toBe("make\n");
     await home.refuse(3, ["unset", "deploy.run", ...key], "waits for a person");

@@ -86,14 +86,16 @@ export function repositorySeen(grants: Grants, entry: RepositoryEntry, stored: C
   return { ...entry, modified: countConfigFields(configSeen(grants, entry.id, stored)), health };
 }
 
-function problemSeen(grants: Grants, repo: string, problem: HealthProblem): HealthProblem | undefined {
-  const { field, code, line } = problem;
+function problemSeen(grants: Grants, repo: string, whole: HealthProblem): HealthProblem | undefined {
+  if (mayReadAll(grants, repo)) return whole;
+  // Places tell how long other values are.
+  const { line: _, column: __, ...problem } = whole;
+  const { field, code } = problem;
   if (field !== undefined) {
     // A scope's problem only has the scope's name.
     return may(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : undefined;
   }
-  if (mayReadAll(grants, repo)) return problem;
   if (code === 1011 || code === 1103) return undefined;
   if (code !== 1106) return problem;
-  return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
+  return { code, message: "The repository's file is invalid." };
 }

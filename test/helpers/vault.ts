@@ -16,6 +16,7 @@ const vault = {
       default: {},
     },
     notes: { type: "array", items: { type: "string" }, default: [] },
+    spots: { type: "object", default: {} },
     // A hand edit that names no desk is reported with its value.
     desks: { type: "object", default: {}, "x-masked": true },
     desk: { ...text, "x-keyOf": "desks", "x-masked": true },
@@ -35,6 +36,7 @@ export const now: { readonly [path: string]: unknown } = {
   "vault.password": `cmd://op/${password}`,
   "vault.login": { user: "ada", word },
   "vault.notes": ["plain", `cmd://op/${note}`],
+  "vault.spots": { [`CMD://op/${note}`]: 1 },
   "svc.envvars": [{ name: "KEY", value: variable }],
 };
 export const hidden = Object.keys(now).filter(path => path !== "vault.open");

@@ -25,6 +25,66 @@ export const mutants = [
       name: "the page where a person decides",
     },
   }),
+  ...killedBy("S19", "test/promises/s19-guesses.test.ts", {
+    "counting a merged list that some may not see, whether it is valid or not": {
+      file: "main/store/values/counted-values.ts",
+      find: " || needsReveal(known.schema, lower, value)",
+      name: "finds out no guess of",
+    },
+    "checking no merged list against what a key may not see": {
+      file: "main/daemon/config/change-check.ts",
+      find: "      if (hidesAny(caller, this.#scopes, layers, edit, edit.value)) return true;\n",
+    },
+    "telling only readers of secrets which items of layers do not fit together": {
+      file: "main/daemon/config/config-views.ts",
+      find: "    if (code === 1115 && problem.layer !== undefined && !mayReveal(caller)) return [];\n",
+    },
+    "refusing changes of fields that a rule ties to what a key may not see": {
+      file: "main/daemon/rights/tied-fields.ts",
+      find: "if (hidden === undefined) return undefined;",
+      replace: "if (hidden?.field !== repo) return undefined;",
+    },
+    "what a person takes back in a revision, also where it is the same": {
+      file: "main/daemon/config/change-check.ts",
+      find: `source === "restore" ? needsReveal(schema, ...values) : isHidden(`,
+      replace: "isHidden(",
+    },
+    "what was set since in a restore of everything, also where it is the same": {
+      file: "main/daemon/config/config-changes.ts",
+      find: "setSince.has(",
+      replace: "new Set().has(",
+    },
+    "the order of the changes that a key is told, whether they stay the same or not": {
+      file: "main/daemon/config/change-views.ts",
+      find: "mayReveal(caller) ? change.changes",
+      replace: "mayReveal(caller) || caller.name ? change.changes",
+      name: "finds out no guess of",
+    },
+    "leaving out where in a file something is": {
+      file: "main/daemon/config/config-views.ts",
+      find: "health.flatMap(({ line: _, column: __, ...problem }) => {",
+      replace: "health.flatMap(problem => {",
+    },
+    "rounding up the sizes of values that a key may not see": {
+      file: "main/store/mirror/file-size.ts",
+      find: "sum + roundedUp(size) - size",
+      replace: "sum + roundedUp(size) - roundedUp(size)",
+    },
+  }),
+  ...killedBy("S19", "test/main/daemon/limits.test.ts", {
+    "room in a file for the owner": {
+      file: "main/daemon/rights/guesses.ts",
+      find: "if (caller.owner) return undefined;",
+      replace: "if (caller.name) return undefined;",
+      name: "may be 3 MiB after a set by a key",
+    },
+    "the size of the file in a dry run": {
+      file: "main/store/state/decide-batch.ts",
+      find: "decided.push({ ...decision, after: state, tried });",
+      replace: "decided.push({ ...decision, after: state });",
+      name: "may be 4 MiB and no more",
+    },
+  }),
   ...killedBy("S6", "test/promises/s6-rights.test.ts", {
     "keeping ids of keys from other keys": {
       file: "main/daemon/config/change-views.ts",

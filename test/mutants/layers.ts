@@ -23,9 +23,9 @@ export const mutants = [
     },
     "counting the topmost layer's value": {
       file: "main/store/values/counted-values.ts",
-      find: "      else edits.push({ ...edit, value: outcome.value });",
+      find: "      if (value !== undefined) edits.push({ ...edit, value });",
       replace:
-        "      else if (configValue(stored, scope, field) === undefined) edits.push({ ...edit, value: outcome.value });",
+        "      if (value !== undefined && configValue(stored, scope, field) === undefined) edits.push({ ...edit, value });",
       name: "a local value counts before the shared one",
     },
     "the changes of what counts in events (they are the layer's)": {

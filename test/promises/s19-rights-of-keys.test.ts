@@ -130,6 +130,7 @@ describe("S19 a key without the right reveal", () => {
     const tool = await t.connect((await t.keyOf(["there"], "read")).key);
     // With the same grants: what is sent to one must not be sent to the other.
     const seeing = await t.connect((await t.keyOf(["there"], "read", ["reveal"])).key);
+    const writer = await t.connect((await t.keyOf(["there"], "write")).key);
     for (const client of [seeing, tool]) await client.call("config/watch");
     const ask: TestClient["call"] = (name, args) => tool.call(name, { repo: "there", ...args });
     const { result, masked = [] } = await ask("config/list", { stored: true });
@@ -148,6 +149,9 @@ describe("S19 a key without the right reveal", () => {
     await t.owner.call("config/set", { repo: "there", "vault.token": "planted later" });
     expect((await seeing.nextChange()).changes["vault"]?.["token"]).toMatchObject({ value: "planted later" });
     expect((await tool.nextChange()).changes["vault"]?.["token"]).toMatchObject({ value: null, masked: true });
+    // What it leaves out without being asked to name it, it says.
+    const [restored] = (await writer.call("history/restore", { repo: "there", to: 1, dryRun: true })).result;
+    expect([...(restored?.masked ?? [])].sort()).toEqual([...hidden].sort());
     expect((await tool.call("config/search", { query: "field:vault.token" })).result).toEqual([
       { repo: "there", scope: "vault", field: "token" },
     ]);

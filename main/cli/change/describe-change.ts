@@ -28,7 +28,7 @@ export function describeChange(change: ChangeEntries<HistoryEntry>, options: Des
     const layer = older.length === 0 ? "" : describeLayer(entry);
     return Object.entries(entry.changes).flatMap(([scope, values]) =>
       Object.entries(values).map(
-        ([one, changed]) => `${describeField(joinConfigPath(scope, one), changed, options)}${layer}`,
+        ([one, changed]) => `${describeField(joinConfigPath(scope, one), changed, options, entry.layer)}${layer}`,
       ),
     );
   });
@@ -56,18 +56,33 @@ export function describeAuthor({
 }
 
 /** The indented line for one field of a change. */
-export function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
+export function describeField(
+  path: string,
+  change: FieldChange,
+  { fields, reveal }: DescribeOptions,
+  layer: HistoryEntry["layer"] = "shared",
+): string {
   const { value, previous, stored, forgotten, masked } = change;
-  if (masked) return `  ${path}: ${mask} (this key may not see it)${stored ? "" : " (default)"}`;
+  const isShared = layer === "shared";
+  // Without a local value, the one of the layer below counts.
+  const mark = stored ? "" : isShared ? " (default)" : " (no local value)";
+  if (masked) return `  ${path}: ${mask} (this key may not see it)${mark}`;
   const schema = fields.get(path);
   // A place inside a value may not exist before or after a change.
   const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, reveal));
-  const mark = stored ? "" : " (default)";
   if (forgotten) return `  ${path}: ${forgottenMark} -> ${stored ? show(value) : forgottenMark}`;
   if (sameJson(value, previous)) {
-    return `  ${path}: ${show(value)} (${stored ? "now stored, equal to the default" : "no longer stored, equal to the default"})`;
+    const isDefault = isShared && sameJson(value ?? null, schema?.default ?? null);
+    return `  ${path}: ${show(value)} (${describeSame(stored, isShared, isDefault)})`;
   }
   return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
+}
+
+/** What a change did after which the same value counts; a secret's may be one that was stored before, too. */
+function describeSame(stored: boolean, isShared: boolean, isDefault: boolean): string {
+  if (!stored) return isShared ? "no longer stored, equal to the default" : "no longer local, the same value counts";
+  if (!isShared) return "local, the same value as before";
+  return isDefault ? "now stored, equal to the default" : "set again, the same value";
 }
 
 /** A changed value before and after, as shown; masked values may look equal. */

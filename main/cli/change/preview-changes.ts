@@ -1,4 +1,5 @@
 import type { RepoconfClient } from "../../../shared/client/client.ts";
+import { inCommandWords } from "../../../shared/command-words.ts";
 import { type Config, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
@@ -61,10 +62,11 @@ export async function previewChanges(
         changing.add(repo);
         const schema = fields.get(path);
         const change = { value, previous: before === undefined ? (schema?.default ?? null) : before, stored: isStored };
-        lines.push(`${labelOf(repo)}: ${describeField(path, change, { fields, reveal: false }).trim()}`);
+        const line = describeField(path, change, { fields, reveal: false }, described.layer);
+        lines.push(`${labelOf(repo)}: ${line.trim()}`);
       }
   for (const { repo, message } of reply.errors)
-    lines.push(`Not changed: ${repo === undefined ? "" : `${labelOf(repo)}: `}${message}`);
+    lines.push(`Not changed: ${repo === undefined ? "" : `${labelOf(repo)}: `}${inCommandWords(message)}`);
   return { reply, revisions, count: changing.size, lines };
 }
 

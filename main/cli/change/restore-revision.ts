@@ -56,14 +56,16 @@ export async function restoreRevision(
   }
   const reply = await send(shown);
   const [restored] = reply.result;
-  const { forgotten = [] } = restored ?? {};
+  const { forgotten = [], masked = [] } = restored ?? {};
   // No new revision, not even with --dry-run.
   const nothing = restored?.revision === revision && reply.errors.length === 0;
   if (!options.json) {
     for (const field of forgotten) print(`Not restored: ${field}, because its value at revision ${to} was erased.`);
+    if (masked.length > 0)
+      print(`Not restored: ${masked.join(", ")}, because this key may not see the values. To restore one, name it.`);
   }
   if (!nothing || options.json) return reportRestored(client, reply, options, to);
-  const all = forgotten.length === 0 ? "every value is" : "every other value is";
+  const all = forgotten.length + masked.length === 0 ? "every value is" : "every other value is";
   const what = fields.length === 0 ? all : `${fields.join(", ")} ${fields.length === 1 ? "is" : "are"}`;
   print(`Nothing to restore: ${what} already as ${fields.length > 1 ? "they were" : "it was"} at revision ${to}.`);
 }

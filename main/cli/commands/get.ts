@@ -71,13 +71,11 @@ async function readValues(
   const { readAt, readPlace } = await import("../change/value-place.ts");
   const fields = await listFields(client);
   const places = names.map(name => readPlace(name, fields));
-  if (!reveal)
-    refuseMasked(
-      places.map(({ field }) => field),
-      fields,
-    );
+  const named = places.map(({ field }) => field);
   const { config, revision, masked } = await readConfig(client, { repo });
-  refuseHidden(masked.filter(path => places.some(({ field }) => field === path)));
+  // First, because --reveal does not help a key that may not see them.
+  refuseHidden(masked.filter(path => named.includes(path)));
+  if (!reveal) refuseMasked(named, fields);
   const values = places.map((place, index) => {
     const name = names[index] ?? place.field;
     return [name, readAt(config, place, name, fields, health)] as const;

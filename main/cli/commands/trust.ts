@@ -52,7 +52,9 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
     if (options.decline !== undefined) return decline(client, options.decline, options);
     const { id, path } = await chooseRepository(client, options.repo);
     const proposed = (await client.run("proposal/list", { repo: id })).filter(isWanted(fields));
-    let all = await untrustedValues(client, id);
+    const waiting = await untrustedValues(client, id);
+    if (waiting === undefined && !(options.json && options.accept === undefined)) throw onlyProposes();
+    let all = waiting ?? [];
     const printAll = async (
       others: readonly object[],
       values: readonly UntrustedValue[],
@@ -64,7 +66,8 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
     };
     let { accept: hashes } = options;
     let takenScopes: readonly object[] = [];
-    const found = path === undefined || fields.length > 0 ? undefined : await readOfferedScopes(path, home);
+    const isOfOwner = waiting !== undefined && fields.length === 0;
+    const found = path === undefined || !isOfOwner ? undefined : await readOfferedScopes(path, home);
     if (found?.hasOthers === true && !options.json && hashes === undefined)
       printNote("Some schemas in .repoconf/scopes cannot be used. To see why: repoconf check");
     const { offered } = found ?? { offered: [] };
@@ -82,23 +85,23 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
       else {
         if ((await askForScopes(client, home, scopes, id)) > 0) process.exitCode = exitCodes.failed;
         // A new scope may have untrusted values.
-        all = await untrustedValues(client, id);
+        all = (await untrustedValues(client, id)) ?? [];
         if (all.length + proposed.length === 0) return;
       }
     }
     const unknown = fields.find(field => ![...all, ...proposed].some(one => one.field === field));
     if (unknown !== undefined) throw new CommandError(`Nothing to trust in ${unknown}.`, exitCodes.refused);
-    const waiting = all.filter(isWanted(fields));
+    const wanted = all.filter(isWanted(fields));
     if (hashes !== undefined) {
       const taken = proposed.filter(({ hash = "" }) => hashes?.includes(hash));
       const others = hashes.filter(hash => !taken.some(one => one.hash === hash));
-      const accepted = await acceptNamed(client, waiting, others, options);
+      const accepted = await acceptNamed(client, wanted, others, options);
       for (const one of taken) await acceptProposal(client, one, options.json === true);
       return options.json ? printAll(takenScopes, accepted, taken) : undefined;
     }
-    if (options.json) return printAll([], waiting, proposed);
-    if (waiting.length + proposed.length === 0) return print("Nothing to trust.");
-    const left = (await showAndAsk(client, waiting)) + (await askForProposals(client, proposed));
+    if (options.json) return printAll([], wanted, proposed);
+    if (wanted.length + proposed.length === 0) return print("Nothing to trust.");
+    const left = (await showAndAsk(client, wanted)) + (await askForProposals(client, proposed));
     if (left > 0) process.exitCode = exitCodes.failed;
   });
 }
@@ -107,12 +110,18 @@ function isWanted(fields: readonly string[]) {
   return ({ field }: { readonly field: string }) => fields.length === 0 || fields.includes(field);
 }
 
-/** None for a key other than the owner's, which may only ask for its proposals. */
-async function untrustedValues(client: RepoconfClient, repo: string): Promise<readonly UntrustedValue[]> {
+/** Undefined for a key other than the owner's. */
+async function untrustedValues(client: RepoconfClient, repo: string): Promise<readonly UntrustedValue[] | undefined> {
   return client.run("trust/list", { repo }).catch(error => {
-    if (error instanceof RepoconfError && error.code === 1105) return [];
+    if (error instanceof RepoconfError && error.code === 1105) return undefined;
     throw error;
   });
+}
+
+function onlyProposes(): CommandError {
+  const message =
+    "Only the owner's key may trust values and scopes. To list what this key proposes: repoconf trust --json. To withdraw one: repoconf trust --decline ID";
+  return new CommandError(message, exitCodes.notAllowed);
 }
 
 async function decline(client: RepoconfClient, id: string, { json }: OutputOptions): Promise<void> {

@@ -4,7 +4,9 @@ import { type ErrorEntry, RepoconfError } from "../../../shared/errors.ts";
 import { itemNamesOf } from "../../../shared/item-names.ts";
 import { type JsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HistoryEntry, ProposedValue } from "../../../shared/protocol.ts";
+import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { maskValue } from "../../../shared/scopes/value-text.ts";
 import { type Fields, mask } from "../connect/fields.ts";
 import { printable, printableChange, withHidden } from "../output/masking.ts";
 import { type Call, failure, pageOf } from "./call.ts";
@@ -162,7 +164,7 @@ function describeField(schema: FieldSchema | undefined): JsonObject {
     ...(description !== undefined && { description }),
     ...(type !== undefined && { type: type as JsonValue }),
     ...(Object.keys(limits).length > 0 && shown("limits", limits)),
-    ...shown("default", unset),
+    ...shown("default", needsReveal(schema) ? maskValue(unset, mask) : unset),
     ...(masked && { masked }),
   };
 }

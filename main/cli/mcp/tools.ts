@@ -73,7 +73,8 @@ export const readTools: readonly AgentTool[] = [
 
 const reason = {
   type: "string",
-  minLength: 1,
+  // Not of blanks only.
+  pattern: "\\S",
   maxLength: 1000,
   description: "why; the person reads it in the history",
 };

@@ -45,10 +45,8 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 1114:
       return exitCodes.refused;
     case 1100:
-      return exitCodes.notAllowed;
     case 1105:
-      // The key may do it, but not with a value that it may not see.
-      return error.details?.["right"] === "reveal" ? exitCodes.refused : exitCodes.notAllowed;
+      return exitCodes.notAllowed;
     case 1200:
       return exitCodes.noDaemon;
     default:

@@ -54,7 +54,7 @@ export function refuseMasked(paths: Iterable<string>, fields: Fields): void {
 export function refuseHidden(masked: readonly string[], fix = "Use the owner's key, or one made with --reveal."): void {
   if (masked.length === 0) return;
   const what = masked.length === 1 ? "the value of" : "the values of";
-  throw new CommandError(`This key may not see ${what} ${masked.join(", ")}. ${fix}`, exitCodes.refused);
+  throw new CommandError(`This key may not see ${what} ${masked.join(", ")}. ${fix}`, exitCodes.notAllowed);
 }
 
 /** A configuration with a mask for each value that the key may not see. */

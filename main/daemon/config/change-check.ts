@@ -1,4 +1,5 @@
-import { type Config, configValue } from "../../../shared/config.ts";
+import { createHash, randomBytes } from "node:crypto";
+import { configValue } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
@@ -6,9 +7,10 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { CountedLayer, Layer } from "../../../shared/protocol.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import { applyValueEdits, nestsDeeper, pointerTokens, type ValueEdit } from "../../../shared/value-edit.ts";
 import { showPointer, showSteps } from "../../../shared/value-place.ts";
-import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
+import type { Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { LayerEdit, RepositoryState } from "../../store/types.ts";
 import {
@@ -24,9 +26,9 @@ import { splitList, type WantedList } from "../../store/values/split-list.ts";
 import { isStepped } from "../../store/values/stepped-values.ts";
 import type { Caller } from "../keys/caller.ts";
 import { plainParts } from "../rights/plain-values.ts";
-import { isHidden } from "../rights/reveal.ts";
+import { hidesAny, isHidden } from "../rights/reveal.ts";
+import { checkReferences, type RuleContext, tiedToHidden } from "../rights/tied-fields.ts";
 import {
-  describeReference,
   noSuchField,
   notInLayer,
   OnlyProposedError,
@@ -139,32 +141,40 @@ export class ChangeCheck {
       if (value instanceof RepoconfError) errors.push(value);
       else write(path, value, "edits", changes);
     }
-    const checked = this.#checked(caller, state, layers, edits, errors);
+    const context = { caller, scopes: this.#scopes, repo: state.id, errors };
+    const seen = edits.filter(edit => {
+      const error = tiedToHidden(context, layers, edit);
+      if (error !== undefined) errors.push(error);
+      return error === undefined;
+    });
+    const checked = this.#checked(context, layers, seen, source);
     return { ...checked, plain: plainParts(this.#store.trust, this.#scopes, state, checked.accepted, request.edits) };
   }
 
   /** Without the edits that break a rule across fields: of the shared layer in its own values, of the local one in what counts then. */
   #checked(
-    caller: Caller,
-    state: RepositoryState,
+    context: RuleContext,
     layers: readonly LayerValues[],
     edits: readonly LayerEdit[],
-    errors: RepoconfError[],
+    source: ValueSource,
   ): Omit<Decision, "plain"> {
+    const { caller, errors } = context;
     const [local, own] = [edits.filter(one => one.layer === "local"), edits.filter(one => one.layer !== "local")];
-    const accepted = [...this.#checkReferences(caller, state.id, storedIn(layers, "shared"), own, errors)];
+    const accepted = [...checkReferences(context, storedIn(layers, "shared"), own)];
     if (local.length > 0) {
       const revealed = [...accepted, ...local.map(edit => ({ ...edit, value: undefined }))];
       const counted = countedValues(withEdits(layers, revealed), this.#scopes).stored;
-      const whole = this.#checkReferences(caller, state.id, counted, local, errors);
-      accepted.push(...this.#checkMerged(state.id, layers, [...accepted, ...whole], errors));
+      const whole = checkReferences(context, counted, local);
+      accepted.push(...this.#checkMerged(context, layers, [...accepted, ...whole]));
     }
     const before = ({ layer = "shared", scope, field }: LayerEdit) =>
       configValue(storedIn(layers, layer), scope, field);
     const recorded = accepted.filter(edit => {
       const values = [before(edit), edit.value];
       const schema = this.#scopes.field(edit.scope, edit.field)?.schema;
-      return values.some(value => value !== undefined) && isHidden(caller, schema, ...values);
+      // What a person takes back tells a key, too, whether what it set was what had been there before.
+      const hides = source === "restore" ? needsReveal(schema, ...values) : isHidden(caller, schema, ...values);
+      return hides && values.some(value => value !== undefined);
     });
     const isChange = (edit: LayerEdit) => recorded.includes(edit) || !sameJson(before(edit), edit.value);
     const changed = new Set(accepted.filter(isChange).map(({ layer = "shared" }) => layer));
@@ -173,16 +183,17 @@ export class ChangeCheck {
     return { errors, accepted, recorded, changed, ...(isDerived && { after }) };
   }
 
-  /** The local edits among these, without lists that cannot be merged with what is below, such as too long ones: they would not count. */
+  /** The local edits among these, without lists that cannot be merged with what is below, such as too long ones. */
   #checkMerged(
-    repo: string,
+    { caller, repo, errors }: RuleContext,
     layers: readonly LayerValues[],
     edits: readonly LayerEdit[],
-    errors: RepoconfError[],
   ): readonly LayerEdit[] {
     const { health } = countedValues(withEdits(layers, edits), this.#scopes);
     return edits.filter(edit => {
       if (edit.layer !== "local") return false;
+      // Whether they fit together would tell a key whether it guessed an item of the other layer.
+      if (hidesAny(caller, this.#scopes, layers, edit, edit.value)) return true;
       const field = joinConfigPath(edit.scope, edit.field);
       const found = health.find(problem => problem.layer === "local" && problem.field === field);
       const before = configValue(storedIn(layers, "local"), edit.scope, edit.field);
@@ -197,9 +208,8 @@ export class ChangeCheck {
     const split = splitConfigPath(path);
     const isShared = this.#layerOf(layers, path) === "shared" && wanted.formerItems === undefined;
     if (split === undefined || isShared || !mayHave("local", split, this.#scopes)) return undefined;
-    const present = layers.map(({ stored }) => configValue(stored, split.scope, split.field));
     // Where an item goes depends on the present ones, which the key may not see: then all of it is written to one layer.
-    const isSecret = isHidden(caller, this.#scopes.field(split.scope, split.field)?.schema, ...present);
+    const isSecret = hidesAny(caller, this.#scopes, layers, split);
     const isBoth = isMergedByName(split, this.#scopes) && !isSecret && allows(caller.grants, "write", repo, path);
     return isBoth && Array.isArray(value)
       ? splitList({ ...wanted, path: split, value }, layers, this.#scopes)
@@ -316,54 +326,10 @@ export class ChangeCheck {
       details: { path: pointer, rule, given },
     });
   }
+}
 
-  /** Leaves out the edits that would make a field refer to a missing key; the rules apply to the result as a whole. */
-  #checkReferences(
-    caller: Caller,
-    repo: string,
-    stored: Config,
-    edits: readonly LayerEdit[],
-    errors: RepoconfError[],
-  ): readonly LayerEdit[] {
-    let accepted = edits;
-    for (;;) {
-      const found = this.#findCulprit(stored, accepted);
-      if (found === undefined) return accepted;
-      const { culprit, broken } = found;
-      const message = describeReference(broken, culprit, path => {
-        const split = splitConfigPath(path);
-        const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
-        return allows(caller.grants, "read", repo, path) && !isHidden(caller, schema, broken.value);
-      });
-      errors.push(
-        new RepoconfError(1103, message, {
-          repo,
-          field: joinConfigPath(culprit.scope, culprit.field),
-          details: { path: "", rule: "x-keyOf", given: "string" },
-        }),
-      );
-      accepted = accepted.filter(edit => edit !== culprit);
-    }
-  }
-
-  /** A broken reference and the edit that breaks it: the values before the edits kept the rule. */
-  #findCulprit(
-    stored: Config,
-    edits: readonly LayerEdit[],
-  ): { culprit: LayerEdit; broken: BrokenReference } | undefined {
-    const edited = new Map(edits.map(edit => [joinConfigPath(edit.scope, edit.field), edit]));
-    const storedAt = (scope: string, field: string) => {
-      const edit = edited.get(joinConfigPath(scope, field));
-      const isRevealed = edit?.value === undefined && edit?.layer === "local";
-      return edit === undefined || isRevealed ? configValue(stored, scope, field) : edit.value;
-    };
-    for (const broken of this.#scopes.brokenReferences(storedAt)) {
-      const { scope, field, target } = broken;
-      const culprit =
-        edits.find(edit => edit.scope === scope && edit.field === field) ??
-        edits.find(edit => edit.scope === scope && edit.field === target);
-      if (culprit !== undefined) return { culprit, broken };
-    }
-    return undefined;
-  }
+/** The batch's id, different for each key, so that no other key can add to it. Undefined: no batch named, and one repository or a dry run. */
+export function batchOf(caller: Caller, { batch, repos, dryRun }: ConfigChangeRequest): string | undefined {
+  if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
+  return repos.length > 1 && !dryRun ? randomBytes(12).toString("hex") : undefined;
 }

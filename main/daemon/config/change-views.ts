@@ -1,11 +1,11 @@
 import { applyConfigEdits, type Config, configEntries, configValue } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { allows } from "../../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "../../store/types.ts";
 import type { Caller } from "../keys/caller.ts";
-import { isHidden } from "../rights/reveal.ts";
+import { isHidden, mayReveal } from "../rights/reveal.ts";
 
 /**
  * A change of one field (`path`) or of all fields, as the caller may see it; undefined if it changes nothing that the caller may
@@ -28,7 +28,11 @@ export function viewChange(
     const hides = isHidden(caller, scopes.field(scope, field)?.schema, before, after);
     return allows(caller.grants, "read", repo, joinConfigPath(scope, field)) && (isOwn || !hides);
   });
-  for (const { scope, field, before, after, forgotten } of change.changes) {
+  // A value that stayed the same is listed last, which would tell that it did.
+  const byPath = (one: ConfigPath, other: ConfigPath) =>
+    joinConfigPath(one.scope, one.field) < joinConfigPath(other.scope, other.field) ? -1 : 1;
+  const listed = mayReveal(caller) ? change.changes : change.changes.toSorted(byPath);
+  for (const { scope, field, before, after, forgotten } of listed) {
     const changed = joinConfigPath(scope, field);
     if (!allows(caller.grants, "read", repo, changed) || (path ?? changed) !== changed) continue;
     // Null may be a stored value.

@@ -1,7 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
 import { configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
-import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { ChangedRepository, CountedLayer, DescribedValue, Layer } from "../../../shared/protocol.ts";
@@ -24,11 +23,19 @@ import { isForgotten, valueByAnyName } from "../../store/values/renamed-fields.t
 import { addedByStep } from "../../store/values/stepped-values.ts";
 import type { Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
+import { roomOf, secretsSince } from "../rights/guesses.ts";
 import type { Proposals } from "../rights/proposals.ts";
-import { isHidden, visibleError } from "../rights/reveal.ts";
+import { isHidden } from "../rights/reveal.ts";
 import type { RevisionBudget, RevisionClaim } from "../rights/revision-budget.ts";
-import { forgottenValue, mayWriteIn, noSuchField, notWritable, OnlyProposedError } from "../rights/write-refusals.ts";
-import { ChangeCheck, type ConfigChangeRequest, type Decision, nothingAccepted } from "./change-check.ts";
+import {
+  asRequestError,
+  forgottenValue,
+  mayWriteIn,
+  noSuchField,
+  notWritable,
+  OnlyProposedError,
+} from "../rights/write-refusals.ts";
+import { batchOf, ChangeCheck, type ConfigChangeRequest, type Decision, nothingAccepted } from "./change-check.ts";
 
 /** A restore; the types of its arguments have been checked. */
 export interface RestoreRequest
@@ -120,7 +127,10 @@ export class ConfigChanges {
    */
   async restore(caller: Caller, { repo, to, fields, layer, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
     if (!this.#canWrite(caller, repo)) return { result: [], errors: [notWritable(repo)] };
-    const pasts = await layersAt(await this.#store.repositories.load(repo), to);
+    const repository = await this.#store.repositories.load(repo);
+    const turn = this.#yielding.begin(caller.keyId);
+    const pasts = await layersAt(repository, to, turn);
+    const setSince = await secretsSince(repository, to, this.#scopes, turn);
     const state = await this.#store.repositories.read(repo);
     const presents = state === undefined ? [] : layersOf(state);
     const valueIn = (layers: typeof presents, name: CountedLayer, split: ConfigPath) =>
@@ -128,6 +138,7 @@ export class ConfigChanges {
     const isSecret = (split: ConfigPath, ...values: readonly (JsonValue | undefined)[]) =>
       isHidden(caller, this.#scopes.field(split.scope, split.field)?.schema, ...values);
     // Without names, whether a value differs decides whether it is restored, which would tell a key what it may not see.
+    const masked: string[] = [];
     const mayCompare = (path: string) => {
       const split = splitConfigPath(path);
       if (split === undefined) return true;
@@ -135,17 +146,16 @@ export class ConfigChanges {
         valueByAnyName(config, split, this.#scopes),
         valueIn(presents, name, split),
       ]);
-      return !isSecret(split, ...values);
+      const hides = isSecret(split, ...values);
+      if (hides && fields === undefined && values.some(value => value !== undefined)) masked.push(path);
+      return !hides;
     };
     const all = [...this.#scopes.paths()].filter(
       path => allows(caller.grants, "write", repo, path) && mayCompare(path),
     );
     const passedOver = new Set<string>();
     const errors: RepoconfError[] = [];
-    const restored = {
-      shared: new Map<string, JsonValue | undefined>(),
-      local: new Map<string, JsonValue | undefined>(),
-    };
+    const restored: Record<Layer, Map<string, JsonValue | undefined>> = { shared: new Map(), local: new Map() };
     for (const path of fields ?? all) {
       const split = splitConfigPath(path);
       const isReachable = allows(caller.grants, "write", repo, path);
@@ -157,7 +167,8 @@ export class ConfigChanges {
         const value = split && valueByAnyName(config, split, this.#scopes);
         const now = split && valueIn(presents, name, split);
         // To a key that may not see them, they are never the same.
-        const isTold = (value !== undefined || now !== undefined) && split !== undefined && isSecret(split, value, now);
+        const isSet = split !== undefined && (value !== undefined || now !== undefined);
+        const isTold = isSet && (isSecret(split, value, now) || setSince.has(`${name} ${path}`));
         // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
         if (split === undefined || !isForgotten(past, split, this.#scopes))
           candidates.push({ name, value, differs: split === undefined || isTold || !sameJson(value, now) });
@@ -181,7 +192,8 @@ export class ConfigChanges {
       mayBeEmpty: fields === undefined && values.size + localValues.size === 0,
     });
     const forgotten = [...passedOver];
-    const result = done.result.map(entry => ({ ...entry, ...(forgotten.length > 0 && { forgotten }) }));
+    const leftOut = { ...(forgotten.length > 0 && { forgotten }), ...(masked.length > 0 && { masked }) };
+    const result = done.result.map(entry => ({ ...entry, ...leftOut }));
     return { result, errors: [...errors, ...done.errors] };
   }
 
@@ -257,13 +269,14 @@ export class ConfigChanges {
       trusts: caller.rights.includes("commands"),
       source,
       flush: flush && !dryRun,
+      isTrial: dryRun,
+      room: roomOf(caller, this.#scopes),
       ...(reason !== undefined && { reason }),
       ...(batch !== undefined && { batch }),
       decide: state => {
         const decision = this.#check.decide(caller, state, request);
         if (atomic && decision.errors.length > 0) return { edits: undefined, answer: decision };
-        if (dryRun) return { edits: [], answer: decision };
-        const refusal = claim.take(state, decision);
+        const refusal = dryRun ? undefined : claim.take(state, decision);
         if (refusal !== undefined) {
           const refused = { ...nothingAccepted, errors: [...decision.errors, refusal] };
           return { edits: atomic ? undefined : [], answer: refused };
@@ -333,19 +346,6 @@ export class ConfigChanges {
     if (split === undefined || this.#scopes.field(split.scope, split.field) === undefined) return false;
     return repos.some(repo => allows(caller.grants, "write", repo, path));
   }
-}
-
-/** The batch's id, different for each key, so that no other key can add to it. Undefined: no batch named, and one repository or a dry run. */
-function batchOf(caller: Caller, { batch, repos, dryRun }: ConfigChangeRequest): string | undefined {
-  if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
-  return repos.length > 1 && !dryRun ? randomBytes(12).toString("hex") : undefined;
-}
-
-/** Reports a repository that was removed between the check and the change as missing (1007). */
-function asRequestError(caller: Caller, error: unknown, repo: string | undefined): RepoconfError {
-  const known = visibleError(caller, toRepoconfError(error));
-  if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);
-  return repo === undefined || known.repo !== undefined ? known : known.inRepository(repo);
 }
 
 function viewMirrored(mirrored: Mirrored | undefined): Pick<ChangedRepository, "mirrored" | "mirrorProblem"> {

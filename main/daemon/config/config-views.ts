@@ -109,27 +109,30 @@ export function readableHealth(
   if (seesEverything(caller, repo)) return health;
   const { grants } = caller;
   const isWhole = allowsEveryField(grants, "read", repo);
-  return health.flatMap(problem => {
-    const { code, field, line } = problem;
+  // Where a value is in a file tells how long others are.
+  return health.flatMap(({ line: _, column: __, ...problem }) => {
+    const { code, field } = problem;
+    // Whether values of two layers fit together depends on both.
+    if (code === 1115 && problem.layer !== undefined && !mayReveal(caller)) return [];
     if (isWhole && field === undefined && code !== 1106) return problem;
     // An entry that only counts further problems may count fields that the key may not read.
     if (field === undefined && (code === 1011 || code === 1103)) return [];
     // A problem of the whole file may mention anything in it.
     if (field === undefined && code !== 1106) return problem;
-    if (field === undefined)
-      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
+    if (field === undefined) return { code, message: "The repository's file is invalid." };
     // A problem of a whole unknown scope has only the scope's name.
     if (!allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`)) return [];
-    return code === 1103 ? withoutValues(problem, caller, scopes) : problem;
+    return code === 1103 || code === 1115 ? withoutValues(problem, caller, scopes) : problem;
   });
 }
 
 /** What is wrong with a value may name parts of it. */
 function withoutValues(problem: HealthProblem, caller: Caller, scopes: Pick<Scopes, "field">): HealthProblem {
   const { scope = "", field = "" } = splitConfigPath(problem.field ?? "") ?? {};
-  const hides = isHidden(caller, scopes.field(scope, field)?.schema) || problem.message.includes("cmd://");
+  const hides = isHidden(caller, scopes.field(scope, field)?.schema) || /cmd:\/\//i.test(problem.message);
   if (mayReveal(caller) || !hides) return problem;
-  return { ...problem, message: `The file's value of ${problem.field} is invalid and not used.` };
+  const what = problem.code === 1115 ? "has no valid format, or an old name" : "is invalid and not used";
+  return { ...problem, message: `The file's value of ${problem.field} ${what}.` };
 }
 
 export interface RequestedPath {

@@ -1,5 +1,5 @@
 import { type Config, configValue, filterConfig } from "../../../shared/config.ts";
-import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../../shared/grants.ts";
 import type { JsonValue } from "../../../shared/json.ts";
@@ -7,6 +7,7 @@ import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { LastChange } from "../../store/types.ts";
+import type { LayerValues } from "../../store/values/counted-values.ts";
 import type { Caller } from "../keys/caller.ts";
 
 /** The values of a configuration that a caller may see, and the fields whose values it may not see. */
@@ -27,6 +28,18 @@ export function isHidden(
   ...values: readonly (JsonValue | undefined)[]
 ): boolean {
   return !mayReveal(caller) && needsReveal(schema, ...values);
+}
+
+/** Whether the caller may not see a field's value in one of the layers, or one of these. */
+export function hidesAny(
+  caller: Pick<Caller, "rights">,
+  scopes: Pick<Scopes, "field">,
+  layers: readonly LayerValues[],
+  { scope, field }: ConfigPath,
+  ...values: readonly (JsonValue | undefined)[]
+): boolean {
+  const present = layers.map(({ stored }) => configValue(stored, scope, field));
+  return isHidden(caller, scopes.field(scope, field)?.schema, ...present, ...values);
 }
 
 /** What a caller may see of a configuration that has only what its grants allow to read. */

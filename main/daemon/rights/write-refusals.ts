@@ -1,12 +1,13 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
-import { RepoconfError } from "../../../shared/errors.ts";
+import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import { allowsAnyField } from "../../../shared/grants.ts";
 import type { Layer } from "../../../shared/protocol.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { LayerEdit, RepositoryState } from "../../store/types.ts";
 import type { Caller } from "../keys/caller.ts";
+import { visibleError } from "./reveal.ts";
 
 /** Whether the key may write anything in a repository; false, too, if there is none. */
 export function mayWriteIn(
@@ -39,6 +40,12 @@ export class OnlyProposedError extends RepoconfError {
 /** The key may not see the value of which it would change a part. */
 export function onlyWhole(field: string, repo: string): RepoconfError {
   const message = `This key may not see the value of ${field}, so it cannot change a part of it. Set the whole value.`;
+  return new RepoconfError(1105, message, { repo, field, details: { right: "reveal" } });
+}
+
+/** A rule ties the field to `other`, which the key may not see; undefined: nor know of. */
+export function tiedField(field: string, repo: string, other: string | undefined): RepoconfError {
+  const message = `This key may not see the value of ${other ?? "another field"}, to which a rule ties ${field}, so it cannot change ${field}. Ask the owner to.`;
   return new RepoconfError(1105, message, { repo, field, details: { right: "reveal" } });
 }
 
@@ -108,4 +115,11 @@ export function notWritable(repo: string): RepoconfError {
 export function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
   const message = `The value that ${field} had at revision ${revision} was erased from the history.`;
   return new RepoconfError(1110, message, { repo, field });
+}
+
+/** Reports a repository that was removed between the check and the change as missing (1007). */
+export function asRequestError(caller: Caller, error: unknown, repo: string | undefined): RepoconfError {
+  const known = visibleError(caller, toRepoconfError(error));
+  if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);
+  return repo === undefined || known.repo !== undefined ? known : known.inRepository(repo);
 }

@@ -1,13 +1,11 @@
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
+import { roundedUp } from "../../../shared/hidden-size.ts";
 import { limits } from "../../../shared/limits.ts";
 import { shortened } from "../../../shared/shortened.ts";
 
-/** Steps in which a key may find out the size of a value that it may not see. */
-const hiddenStep = 4_096;
-
 /** The bytes of a value that a key may not see, as far as it may know them. */
 export function hiddenBytes(value: unknown): number {
-  return Math.ceil(jsonBytes(value) / hiddenStep) * hiddenStep;
+  return roundedUp(jsonBytes(value));
 }
 
 /**

@@ -1,10 +1,9 @@
 import pLimit from "p-limit";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs, diffingConfigs, sameConfig } from "../../../shared/config-diff.ts";
-import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
-import { limits } from "../../../shared/limits.ts";
+import { sameJson } from "../../../shared/json.ts";
 import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
-import { ForeignEditError } from "../../files/json-document.ts";
+import { type DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { Clock } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
@@ -18,8 +17,9 @@ import {
   valuesAfter,
 } from "../history/record.ts";
 import { type CommitLog, formatPosition } from "../log/commit-log.ts";
-import type { CommittedState, LogNumber, Position } from "../types.ts";
+import type { CommittedState, FileRoom, LogNumber, Position } from "../types.ts";
 import { editsAsIn, movedNames } from "../values/renamed-fields.ts";
+import { exceededLimit, mostBytes } from "./file-size.ts";
 import { keepSets, RecentWrites } from "./merge-edit.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import type { MirroredCommit, StartingPoint } from "./starting-point.ts";
@@ -158,11 +158,16 @@ export class Mirror {
     this.#isTextUnrecorded = false;
   }
 
-  /** Whether the file stays within its size limit. The text is computed only if an estimate by the edits' bytes is too large. */
-  async fits(edits: readonly ConfigEdit[], config: Config): Promise<boolean> {
+  /** That the file would exceed a size limit: its own, or one of these; undefined: none. */
+  exceeds(
+    edits: readonly ConfigEdit[],
+    config: Config,
+    rooms: readonly FileRoom[],
+  ): Promise<DocumentTooLargeError | undefined> {
     const { values } = this.files;
-    if ((values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits) <= limits.repositoryFileBytes) return true;
-    return (await values.bytesOf({ ...values.value, config })) <= limits.repositoryFileBytes;
+    const most = (values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits);
+    const textOf = (one: Config) => values.textOf({ ...values.value, config: one });
+    return exceededLimit({ most, config, before: this.#target, textOf }, rooms);
   }
 
   /** Takes over a commit, to write it to the history and, as far as they differ, to the file. */
@@ -439,22 +444,4 @@ function textOfFile(now: TextVersion, replaced: TextVersion, isFullyActive: bool
     ...(replaced.stamp !== undefined && { replacedStamp: replaced.stamp }),
     isFullyActive,
   };
-}
-
-/** The most bytes that fields can take in a file's text, however deep they are indented. */
-function mostBytes(edits: readonly ConfigEdit[]): number {
-  return edits.reduce((sum, { field, value }) => sum + 3 * (field.length + mostCharacters(value, 1)) + 200, 0);
-}
-
-/** Assumes ten spaces for each level. Counts without building the text, which for deep nesting is nearly all spaces. */
-function mostCharacters(value: JsonValue | undefined, depth: number): number {
-  if (value === undefined) return 0;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
-  const line = 10 * depth + 3;
-  let count = line;
-  if (isJsonObject(value))
-    for (const name of Object.keys(value))
-      count += line + JSON.stringify(name).length + mostCharacters(value[name], depth + 1);
-  else for (const item of value) count += line + mostCharacters(item, depth + 1);
-  return count;
 }

@@ -126,7 +126,8 @@ async function decideAndCommit<Answer>(
   const decided: (DecidedLayers<Answer> & { readonly repository: LayeredRepository })[] = [];
   for (const repository of repositories) decided.push({ repository, ...(await decideLayers(repository, request)) });
   const isRefused = decided.some(one => one.isRefused);
-  const lacking = decided.filter(({ missing }) => missing !== undefined).map(({ repository }) => repository);
+  const isLacking = ({ missing }: DecidedLayers<Answer>) => missing !== undefined && !request.isTrial;
+  const lacking = decided.filter(isLacking).map(({ repository }) => repository);
   if (lacking.length > 0 && !isRefused) return lacking;
   if (!isHeld()) return [];
   const documents = decided.flatMap(one => one.documents);

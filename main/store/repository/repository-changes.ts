@@ -5,15 +5,20 @@ import { timeText } from "../../time/clock.ts";
 import { runInParts } from "../../time/turns.ts";
 import { ConflictError } from "../log/commit-log.ts";
 import { whyOf } from "../log/document-commits.ts";
-import { decidingBatch, type WaitingChange } from "../state/decide-batch.ts";
+import { type Decided, decidingBatch, type WaitingChange } from "../state/decide-batch.ts";
 import { appendPrepared, type DecidedChanges, type PreparedChanges } from "../state/prepared-changes.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
-import type { ChangeRequest } from "../types.ts";
+import type { ChangeRequest, FileRoom } from "../types.ts";
 import { placedAs } from "../values/interpret.ts";
 import { plainAmong } from "../values/trusted-values.ts";
 import type { HashedValue } from "../values/value-hashes.ts";
 import { type FileReader, type FileWriter, foreignEditTime } from "./parts.ts";
+
+/** How much each of them may fill. */
+function roomsOf(batch: readonly WaitingChange[]): readonly FileRoom[] {
+  return batch.flatMap(({ request }) => request.room ?? []);
+}
 
 /** Decides requested changes on the newest state and appends the result to the log. */
 export class RepositoryChanges {
@@ -42,14 +47,15 @@ export class RepositoryChanges {
       if (refusal !== undefined) throw refusal;
       const decided = await this.#decide(batch, head);
       await this.#context.turn();
-      const fits = await mirror.fits(decided.edits, decided.config);
+      const tooLarge = await mirror.exceeds(decided.edits, decided.config, roomsOf(batch));
+      const tried = await this.#withTrials(decided);
       // Otherwise they are decided again: by other rules than the state was checked by, or because the files changed.
       const isUpToDate =
         !this.#context.isCheckedByOldRules &&
         !(await this.#isStale(decided, end)) &&
         !(await this.#isForeign(decided, end)) &&
         (head === undefined || head === (await files.treeFolder?.readHead()));
-      if (isUpToDate) return { ...decided, fits };
+      if (isUpToDate) return { ...tried, tooLarge };
     }
   }
 
@@ -127,6 +133,18 @@ export class RepositoryChanges {
         store.trust.removePlain(trustedAs, plainOf(true));
       },
     };
+  }
+
+  /** With the errors of changes that were only tried, and would make the file too large. */
+  async #withTrials(changes: DecidedChanges): Promise<DecidedChanges> {
+    const { id, mirror } = this.#context;
+    const decided: Decided[] = [];
+    for (const one of changes.decided) {
+      const { tried, waiting } = one;
+      const tooLarge = tried && (await mirror.exceeds(tried.edits, tried.config, roomsOf([waiting])));
+      decided.push(tooLarge === undefined ? one : { ...one, error: storageFailure(id, tooLarge) });
+    }
+    return { ...changes, decided };
   }
 
   /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */

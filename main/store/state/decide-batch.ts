@@ -25,6 +25,8 @@ export interface Decided {
   readonly refused: boolean;
   /** Undefined if nothing changes. */
   readonly proposed?: Proposed;
+  /** What a change that is only tried would change, and the values of the file then. */
+  readonly tried?: { readonly edits: readonly ConfigEdit[]; readonly config: Config };
   /** Those of the edits that a later schema must not make commands without trust, also if the owner requests them. */
   readonly plain: readonly ConfigPath[];
   /** Whether it requests values, even if the file has them already. */
@@ -62,7 +64,14 @@ export function* decidingBatch(
       const isRecorded = ({ scope, field }: ConfigPath) =>
         recorded.some(path => path.scope === scope && path.field === field);
       const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit) || isRecorded(edit));
-      const decision = { waiting, answer, refused: edits === undefined, hasEdits: (edits?.length ?? 0) > 0, plain };
+      const { isTrial = false } = waiting.request;
+      const hasEdits = !isTrial && (edits?.length ?? 0) > 0;
+      const decision = { waiting, answer, refused: edits === undefined, hasEdits, plain };
+      if (isTrial && needed.length > 0) {
+        const tried = { edits: needed, config: applyConfigEdits(config, needed) };
+        decided.push({ ...decision, after: state, tried });
+        continue;
+      }
       if (needed.length === 0) {
         decided.push({ ...decision, after: state });
         continue;

@@ -1,5 +1,5 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
-import { DocumentTooLargeError } from "../../files/json-document.ts";
+import type { DocumentTooLargeError } from "../../files/json-document.ts";
 import { AppendError, type Commit, type CommitLog } from "../log/commit-log.ts";
 import type { LogNumber } from "../types.ts";
 import type { Decided } from "./decide-batch.ts";
@@ -27,8 +27,8 @@ export interface DecidedChanges {
 }
 
 export interface PreparedChanges extends DecidedChanges {
-  /** Whether the file stays within its size limit. Otherwise they must not be appended. */
-  readonly fits: boolean;
+  /** That the file would exceed a size limit: then they must not be appended. */
+  readonly tooLarge: DocumentTooLargeError | undefined;
 }
 
 /** Appends what is committed together, with trust in its commands. Throws RepoconfError 1107 or 1108, AppendError or ConflictError. */
@@ -38,7 +38,7 @@ export async function appendPrepared(
   entries: readonly Commit[],
   committed: (first: LogNumber) => void,
 ): Promise<void> {
-  if (!changes.every(({ fits }) => fits)) throw new DocumentTooLargeError();
+  for (const { tooLarge } of changes) if (tooLarge !== undefined) throw tooLarge;
   try {
     for (const prepared of changes) await prepared.trust();
     const after = Math.min(...changes.map(prepared => prepared.after));

@@ -3,6 +3,7 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { itemNamesOf, nameOf } from "../../../shared/item-names.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { CountedLayer, HealthProblem } from "../../../shared/protocol.ts";
+import { needsReveal } from "../../../shared/scopes/hidden-values.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { LayerEdit, LayerState, RepositoryState } from "../types.ts";
 import { withNewNames } from "./renamed-fields.ts";
@@ -25,8 +26,8 @@ export interface CountedValues {
 
 /**
  * What counts: for each field the value of the topmost layer that has an active one. `layers`: the lowest first. A value of a higher layer
- * that refers to a missing key, or cannot be merged with the one below, falls to the layer below; one of a field that is kept to other
- * layers (`x-layers`) does not count. What a linked worktree inherits is higher by its slot (`x-step`), also a default.
+ * that refers to a missing key, or cannot be merged with the one below, falls to the layer below (see `MergedValue`); one of a field that is
+ * kept to other layers (`x-layers`) does not count. What a linked worktree inherits is higher by its slot (`x-step`), also a default.
  */
 export function countedValues(layers: readonly LayerValues[], scopes: Scopes): CountedValues {
   const { stored, health } = valuesInLayers(layers, scopes);
@@ -47,8 +48,11 @@ function valuesInLayers(layers: readonly LayerValues[], scopes: Scopes): Counted
       const outcome = mergedValue(configValue(stored, scope, field), edit, scopes);
       if (!mayHave(name, edit, scopes)) {
         if (scopes.field(scope, field) !== undefined) health.push(keptFrom(name, edit));
-      } else if ("problem" in outcome) health.push(notTogether(name, edit, outcome.problem));
-      else edits.push({ ...edit, value: outcome.value });
+        continue;
+      }
+      const { value, problem } = outcome;
+      if (problem !== undefined) health.push(notTogether(name, edit, problem, value !== undefined));
+      if (value !== undefined) edits.push({ ...edit, value });
     }
     if (edits.length > 0) stored = withReferences(stored, applyConfigEdits(stored, edits), edits, scopes, name, health);
   }
@@ -76,16 +80,23 @@ export function countingLayer(
     if (!isMerged || !Array.isArray(value) || index === 0) return isMerged || value === counted;
     // A list that could not be merged with the one below does not count.
     const below = configValue(valuesInLayers(layers.slice(0, index), scopes).stored, scope, field);
-    return "value" in mergedValue(below, { scope, field, value }, scopes);
+    return mergedValue(below, { scope, field, value }, scopes).value !== undefined;
   };
   return counted === undefined ? undefined : layers.findLast(has)?.name;
 }
 
-/** A list as it counts, or why it cannot be merged: then the one below counts. */
-type MergedValue = { readonly value: JsonValue } | { readonly problem: string };
+/**
+ * A list as it counts, and which rule about all items the merged one breaks, such as their number. Then the one below counts, except where
+ * some keys may not see one of both: what counts, and what is masked, would tell them whether they guessed an item of the other layer.
+ */
+interface MergedValue {
+  /** Undefined: the one below counts. */
+  readonly value?: JsonValue;
+  readonly problem?: string;
+}
 
-/** Merged lists, by the higher and the lower one; values are never mutated. */
-const merged = new WeakMap<object, WeakMap<object, MergedValue>>();
+/** Merged lists of a field, by the higher and the lower one; values are never mutated. */
+const merged = new WeakMap<object, WeakMap<object, WeakMap<object, MergedValue>>>();
 
 /**
  * What counts of a value above another one: the value, except that a list whose items have names is merged by them, so that one item of
@@ -95,9 +106,12 @@ function mergedValue(below: JsonValue | undefined, { scope, field, value }: Conf
   const known = scopes.field(scope, field);
   const names = itemNamesOf(known?.schema);
   const lower = below === undefined ? known?.schema.default : below;
-  if (names === undefined || !Array.isArray(lower) || !Array.isArray(value)) return { value };
-  const cache = merged.get(value) ?? new WeakMap<object, MergedValue>();
-  merged.set(value, cache);
+  if (known === undefined || names === undefined || !Array.isArray(lower) || !Array.isArray(value)) return { value };
+  // Another schema makes another field.
+  const ofField = merged.get(known) ?? new WeakMap<object, WeakMap<object, MergedValue>>();
+  merged.set(known, ofField);
+  const cache = ofField.get(value) ?? new WeakMap<object, MergedValue>();
+  ofField.set(value, cache);
   const before = cache.get(lower);
   if (before !== undefined) return before;
   // A valid item has a name; another one is left where it is.
@@ -106,8 +120,9 @@ function mergedValue(below: JsonValue | undefined, { scope, field, value }: Conf
   const replaced = lower.map(item => own.get(nameOf(item, names)) ?? item);
   const all = [...replaced, ...value.filter(item => !there.has(nameOf(item, names) ?? ""))];
   // Each is valid, but both together may be too long.
-  const problem = known?.validate(all);
-  const outcome = problem === undefined ? { value: all } : { problem: problem.message };
+  const problem = known.validate(all)?.message;
+  const counts = problem === undefined || needsReveal(known.schema, lower, value);
+  const outcome = { ...(counts && { value: all }), ...(problem !== undefined && { problem }) };
   cache.set(lower, outcome);
   return outcome;
 }
@@ -156,10 +171,16 @@ function keptFrom(layer: CountedLayer, { scope, field }: ConfigPath): HealthProb
   return problemIn(layer, { code: 1103, message, field: path });
 }
 
-function notTogether(layer: CountedLayer, { scope, field }: ConfigPath, problem: string): HealthProblem {
+function notTogether(
+  layer: CountedLayer,
+  { scope, field }: ConfigPath,
+  problem: string,
+  counts: boolean,
+): HealthProblem {
   const path = joinConfigPath(scope, field);
-  const message = `${path}, merged with the items of the layer below, ${problem}; using only the items below. Take some out${layer === "base" ? ", in the main work tree" : ""}: repoconf edit ${path} --local`;
-  return problemIn(layer, { code: 1103, message, field: path });
+  const used = counts ? "it is used all the same" : "using only the items below";
+  const message = `${path}, merged with the items of the layer below, ${problem}; ${used}. Take some out${layer === "base" ? ", in the main work tree" : ""}: repoconf edit ${path} --local`;
+  return problemIn(layer, { code: counts ? 1115 : 1103, message, field: path });
 }
 
 /** A problem of a layer, which it names. */

@@ -10,6 +10,7 @@ const fieldsPerSet = 256;
 const repositoriesPerSet = 1_000;
 const valueBytes = 256 * 1024;
 const fileBytes = 4 * 1024 * 1024;
+const fileBytesOfKey = 3 * 1024 * 1024;
 
 let t: TestDaemon;
 let repo: string;
@@ -111,12 +112,30 @@ describe("a repository file", () => {
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 22 })).errors).toEqual([]);
     const before = await t.readRepository(id);
     expect(Buffer.byteLength(before)).toBe(fileBytes);
-    const reply = await t.owner.call("config/set", { repo: id, "svc.timeout": 333 });
-    expect(reply.result).toEqual([]);
-    expect(reply.errors).toMatchObject([beyond(/repository.* file/, fileBytes, { repo: id })]);
+    for (const dryRun of [true, false]) {
+      const reply = await t.owner.call("config/set", { repo: id, "svc.timeout": 333, dryRun });
+      expect(reply.result).toEqual([]);
+      expect(reply.errors).toMatchObject([beyond(/repository.* file/, fileBytes, { repo: id })]);
+    }
     expect(await timeoutOf(t, id)).toBe(22);
     expect(await t.readRepository(id)).toBe(before);
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 4 })).errors).toEqual([]);
+  });
+
+  test("may be 3 MiB after a set by a key, also as a dry run, and a key may change what is larger if it adds nothing", async () => {
+    const id = await t.addRepository("fills");
+    await t.writeRepository(id, fileOf(fileBytesOfKey - 1, 1));
+    await until(async () => (await timeoutOf(t, id)) === 1, "the edit by hand");
+    const grants = [{ repos: [id], fields: ["*"], right: "write" as const }];
+    const tool = await t.connect((await t.owner.call("key/create", { name: "fills", grants })).result.key);
+    const set = async (timeout: number, dryRun = false) =>
+      (await tool.call("config/set", { repo: id, "svc.timeout": timeout, dryRun })).errors;
+    expect(await set(22)).toEqual([]);
+    for (const dryRun of [true, false])
+      expect(await set(333, dryRun)).toMatchObject([beyond(/repository.* file/, fileBytesOfKey, { repo: id })]);
+    expect(await timeoutOf(t, id)).toBe(22);
+    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 333 })).errors).toEqual([]);
+    for (const timeout of [444, 5]) expect(await set(timeout)).toEqual([]);
   });
 
   test("that a hand edit makes larger keeps its last valid values and is reported as broken", async () => {
