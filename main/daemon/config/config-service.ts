@@ -21,6 +21,7 @@ import type { Store } from "../../store/store.ts";
 import type { LastChange, RecordedChange, RepositoryInfo, RepositoryState, StoreEvent } from "../../store/types.ts";
 import { layersOf } from "../../store/values/counted-values.ts";
 import { isForgotten, withNewNames } from "../../store/values/renamed-fields.ts";
+import { withoutRaisedDefaults } from "../../store/values/stepped-values.ts";
 import type { Turn, Yielding } from "../../time/yielding.ts";
 import type { Caller } from "../keys/caller.ts";
 import { isHidden, maySeeReason, type Shown, seesEverything, shownConfig, visibleError } from "../rights/reveal.ts";
@@ -76,7 +77,7 @@ export class ConfigService {
     }
     const shown = this.#views.shown(state, caller);
     const { config, masked } = request.stored
-      ? shownConfig(readableConfig(state.stored, repo, caller.grants), caller, this.#scopes)
+      ? shownConfig(readableConfig(storedOf(state, this.#scopes), repo, caller.grants), caller, this.#scopes)
       : shown;
     // Both are the same objects as long as the state and the grants are.
     const isShared = config === shown.config || config === state.stored;
@@ -97,7 +98,7 @@ export class ConfigService {
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
     const repository = await this.#store.repositories.load(repo);
     const past = await configAt(repository, revision, this.#scopes, this.#yielding.begin(caller.keyId));
-    const named = withNewNames(past.config, this.#scopes).config;
+    const named = withNewNames(stored ? past.stored : past.config, this.#scopes).config;
     const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
       stored ? known : this.#scopes.effective(known),
@@ -222,7 +223,7 @@ export class ConfigService {
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
     const { id, name, path, inTree, revision } = state;
-    const stored = "stored" in state ? state.stored : undefined;
+    const stored = "stored" in state && state.stored ? storedOf(state, this.#scopes) : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller, id, state.health, this.#scopes);
     const place = { ...(path !== undefined && { path }), inTree, ...ofBase(state) };
@@ -291,6 +292,11 @@ export class ConfigService {
     const state = await this.#store.repositories.read(id);
     return state && this.view(caller, state);
   }
+}
+
+/** What counts and is stored. */
+function storedOf(state: RepositoryState, scopes: Scopes): Config {
+  return withoutRaisedDefaults(state.stored ?? {}, layersOf(state), scopes);
 }
 
 /** A layer's value of a field, as the caller may see it. */

@@ -10,6 +10,7 @@ import { numberIn } from "../log/commit-log.ts";
 import { unreadableJournal } from "../storage-failure.ts";
 import type { HistoryRecord, PastConfig, Position, RecordedChange, RepositoryState } from "../types.ts";
 import { countedValues } from "../values/counted-values.ts";
+import { withoutRaisedDefaults } from "../values/stepped-values.ts";
 import { LayeredHistory, type RecordedJournal } from "./layered-history.ts";
 import type { JournalRecord } from "./record.ts";
 import { JournalDamageError, SegmentMissingError } from "./segment.ts";
@@ -121,21 +122,20 @@ export async function* historyFrom(
   }
 }
 
-/** The stored values that counted at a revision. Throws RepoconfError 1108, 1110 or 1112. */
+/** The values that counted at a revision; `stored`: those of them that some layer had. Throws RepoconfError 1108, 1110 or 1112. */
 export async function configAt(
   repository: RecordedRepository,
   revision: number,
   scopes: Scopes,
   turn: Turn = endlessTurn,
-): Promise<PastConfig> {
-  const layers = await layersAt(repository, revision, turn);
-  const [only, ...others] = layers;
-  if (only !== undefined && others.length === 0 && only.slot === undefined) return only;
-  const { stored } = countedValues(
-    layers.map(({ name, config, slot }) => ({ name, stored: config, slot })),
-    scopes,
-  );
-  return { config: stored, forgotten: new Set(layers.flatMap(({ forgotten }) => [...forgotten])) };
+): Promise<PastConfig & { readonly stored: Config }> {
+  const pasts = await layersAt(repository, revision, turn);
+  const [only, ...others] = pasts;
+  if (only !== undefined && others.length === 0 && only.slot === undefined) return { ...only, stored: only.config };
+  const layers = pasts.map(({ name, config, slot }) => ({ name, stored: config, slot }));
+  const config = countedValues(layers, scopes).stored;
+  const stored = withoutRaisedDefaults(config, layers, scopes);
+  return { config, stored, forgotten: new Set(pasts.flatMap(({ forgotten }) => [...forgotten])) };
 }
 
 /** The stored values of each layer at a revision, the lowest first. Throws RepoconfError 1108, 1110 or 1112. */

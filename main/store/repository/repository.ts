@@ -33,8 +33,9 @@ import type {
   ValueSource,
   WaitingValue,
 } from "../types.ts";
+import { layersOf } from "../values/counted-values.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
-import { hasSteps } from "../values/stepped-values.ts";
+import { hasSteps, withoutRaisedDefaults } from "../values/stepped-values.ts";
 import { changeLayers, flushLayers, settleWith } from "./commit-together.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import type { DocumentAbove } from "./parts.ts";
@@ -245,8 +246,10 @@ export class Repository {
   get summary(): RepositorySummary {
     const { indexed } = this.#context.given;
     const isDerived = this.#isDerived;
-    const { stored, broken: _, position: __, layers: ___, ...info } = isDerived ? this.state : this.#context.current;
-    const modified = stored === undefined ? (indexed?.modified ?? 0) : countConfigFields(stored);
+    const state = isDerived ? this.state : this.#context.current;
+    const { stored, broken: _, position: __, layers: ___, ...info } = state;
+    const counted = (all: Config) => withoutRaisedDefaults(all, layersOf(state), this.#context.store.scopes);
+    const modified = stored === undefined ? (indexed?.modified ?? 0) : countConfigFields(counted(stored));
     return { ...info, modified, ...(isDerived && !this.loaded && indexed?.counted) };
   }
 

@@ -17,6 +17,16 @@ export function hasSteps({ linked }: Pick<RepositoryInfo, "linked">, scopes: Sco
   return scopes.steps.length > 0 && (linked?.slot ?? 0) > 0;
 }
 
+/** What counts and is stored in a layer: without the defaults that are higher in a linked worktree. */
+export function withoutRaisedDefaults(counted: Config, layers: readonly InheritedLayer[], scopes: Scopes): Config {
+  const isRaised = ({ scope, field }: ConfigPath) =>
+    isStepped(layers, { scope, field }, scopes) &&
+    configValue(counted, scope, field) !== undefined &&
+    layers.every(({ stored }) => configValue(stored, scope, field) === undefined);
+  const edits = scopes.steps.filter(isRaised).map(({ scope, field }) => ({ scope, field, value: undefined }));
+  return edits.length === 0 ? counted : applyConfigEdits(counted, edits);
+}
+
 /** Whether what these layers inherit of a field is higher by the slot of the worktree. */
 export function isStepped([lowest]: readonly InheritedLayer[], path: ConfigPath, scopes: Scopes): boolean {
   return (lowest?.slot ?? 0) > 0 && scopes.field(path.scope, path.field)?.schema["x-step"] !== undefined;

@@ -31,6 +31,8 @@ test("with x-step, what a linked worktree inherits is higher by its slot, and wh
   expect(await ports()).toEqual([3000, 3010, 3020, 3000]);
   expect(await explain(two)).toMatchObject({ value: 3020, origin: "default", step: 20 });
   expect((await explain("main")).step).toBeUndefined();
+  expect([await port(two, { stored: true }), (await explain(two)).stored]).toEqual([undefined, undefined]);
+  expect((await t.owner.call("repo/list", { repo: two })).result).toMatchObject([{ modified: 1 }]);
   expect(await health(two)).toEqual([]);
   expect(await health(three)).toEqual([
     "app.port would be 30 higher in this worktree, by its schema (x-step), but must be at most 3025; it is used as it is in the main work tree. Give this worktree a value of its own: repoconf set --local app.port=VALUE",
@@ -63,6 +65,7 @@ test("with x-step, what a linked worktree inherits is higher by its slot, and wh
   await t.owner.call("config/watch", { repo: one });
   const { revision = 0 } = await t.owner.call("config/list", { repo: one });
   expect(await port(one, { revision: revision - 1 })).toBe(3005);
+  expect([await port(one, { revision: 1 }), await port(one, { revision: 1, stored: true })]).toEqual([3010, undefined]);
   const text = JSON.stringify({ config: { app: { port: 3003 } } });
   await writeFile(at("one", ".repoconf.json"), text);
   const heard = () =>
