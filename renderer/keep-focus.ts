@@ -50,7 +50,9 @@ function nearest(ancestors: readonly Ancestor[]): HTMLElement | undefined {
     const children = [...element.children];
     // First what has taken its place, then what preceded it.
     for (const child of [...children.slice(index), ...children.slice(0, index).toReversed()]) {
-      const found = child.matches(focusable) ? child : child.querySelector(focusable);
+      const inside = child.matches(focusable) ? [child] : [...child.querySelectorAll(focusable)];
+      // A message's button, such as Undo, would be pressed by the next key.
+      const found = inside.find(one => one.closest('[role="log"]') === null);
       if (found instanceof HTMLElement) return found;
     }
     if (element instanceof HTMLElement && element.matches(focusable)) return element;

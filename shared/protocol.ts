@@ -129,6 +129,8 @@ export interface OperationArgumentsByName {
   "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };
   "repo/remove": { readonly repo?: string | null };
   "repo/scan": { readonly path: string };
+  /** `path`: as a person types it, perhaps not to its end. */
+  "repo/look": { readonly path: string };
   /** `layer`: whose file; by default the shared one's. */
   "file/read": { readonly repo?: string | null; readonly layer?: Layer | null };
   "file/write": {
@@ -380,6 +382,18 @@ export interface FoundWorkTree {
   readonly repo?: string;
 }
 
+/** What there is to know of a path that a person types. */
+export interface FolderLook {
+  /** The path itself, absolute. */
+  readonly path: string;
+  /** The names of folders with which it may go on, at most 50. */
+  readonly folders: readonly string[];
+  /** The repository that already uses this folder. */
+  readonly repo?: string;
+  /** Whether the folder has a `.repoconf.json`. */
+  readonly hasFile?: boolean;
+}
+
 /** The file with a repository's values. */
 export interface FileText {
   readonly file: string;
@@ -544,6 +558,7 @@ export interface OperationResults {
   /** Without `movedTo` there was no file. */
   "repo/remove": { readonly movedTo?: string };
   "repo/scan": readonly FoundWorkTree[];
+  "repo/look": FolderLook;
   "file/read": FileText;
   "file/write": Record<string, never>;
   /** Where the replaced text is kept; absent if there was none. */

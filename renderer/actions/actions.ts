@@ -1,6 +1,7 @@
 import { flushSync } from "react-dom";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { signOut } from "../dialogs/sign-out.tsx";
+import { goToInvalid } from "../edits/invalid-edits.ts";
 import { focusField, focusWhenThere } from "../page/focus-when-there.ts";
 import { pages } from "../page/pages.ts";
 import { shell } from "../shell.ts";
@@ -11,22 +12,9 @@ import { type Place, views } from "../state/place.ts";
 import { saveEdits } from "../state/saving.ts";
 import { type ScreenState, screenStore } from "../state/store.ts";
 import { redo, undo } from "../state/undo.ts";
-import type { Keys } from "./keys.ts";
+import type { Action } from "./action.ts";
 import { goRound } from "./regions.ts";
-
-/** Something a person can do from anywhere on the screen. */
-export interface Action {
-  readonly id: string;
-  readonly title: string;
-  readonly group: "Edits" | "Repositories" | "Go to" | "Find" | "This window";
-  /** Only the first is displayed. */
-  readonly keys?: readonly Keys[];
-  /** Whether its keys also work in a text field, where they have no other meaning. */
-  readonly inText?: true;
-  /** Whether it is available; if omitted, it always is. */
-  applies?(state: ScreenState): boolean;
-  run(): void;
-}
+import { repositoryActions } from "./repository-actions.ts";
 
 /** All actions: the source of shortcuts, commands and the list of shortcuts. */
 export const actions: readonly Action[] = [
@@ -47,6 +35,24 @@ export const actions: readonly Action[] = [
     inText: true,
     applies: hasEdits,
     run: () => void saveEdits(""),
+  },
+  {
+    id: "next-invalid",
+    title: "Next invalid edit",
+    group: "Edits",
+    keys: ["F8"],
+    inText: true,
+    applies: hasEdits,
+    run: () => goToInvalid(1),
+  },
+  {
+    id: "previous-invalid",
+    title: "Previous invalid edit",
+    group: "Edits",
+    keys: ["Shift+F8"],
+    inText: true,
+    applies: hasEdits,
+    run: () => goToInvalid(-1),
   },
   { id: "discard", title: "Discard all edits", group: "Edits", applies: hasEdits, run: discardAllEdits },
   { id: "undo", title: "Undo the last edit or save", group: "Edits", keys: ["Mod+Z"], run: () => void undo() },
@@ -98,6 +104,7 @@ export const actions: readonly Action[] = [
     applies: ({ place }) => place.page === "repo",
     run: () => goToView(-1),
   },
+  ...repositoryActions,
   goTo("Start page", { page: "start" }),
   ...pages.map(({ title, place }) => goTo(title, place)),
   goTo("Create a key", { page: "new-key" }),

@@ -6,6 +6,7 @@ import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { select } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
+import { FolderInput, folderAt } from "./folder-input.tsx";
 import { Modal } from "./modal.tsx";
 
 /** Where a repository's values are kept, in words and for the daemon, which checks the folder if nothing is said. */
@@ -25,11 +26,9 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState<"Adding…" | "Scanning…" | "Choosing…">();
-  const lastPart =
-    folder
-      .replace(/[/\\]+$/, "")
-      .split(/[/\\]/)
-      .at(-1) ?? "";
+  /** The repository that has this folder already. */
+  const [known, setKnown] = useState<string>();
+  const lastPart = lastOf(folder.trim());
   // The scan's results belong to the previous folder.
   const applyFolder = (next: string) => {
     setFolder(next);
@@ -46,9 +45,9 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const add = (event: FormEvent) => {
     event.preventDefault();
     void attempt("Adding…", async () => {
-      const path = folder.trim();
+      const path = await folderAt(folder);
       const entry = await daemon().run("repo/add", {
-        name: name.trim() || lastPart,
+        name: name.trim() || lastOf(path),
         ...(path !== "" && { path }),
         ...places[place].choice,
       });
@@ -63,7 +62,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
     });
   const scan = () =>
     attempt("Scanning…", async () => {
-      const trees = await daemon().run("repo/scan", { path: folder.trim() });
+      const trees = await daemon().run("repo/scan", { path: await folderAt(folder) });
       setFound(trees);
       setChosen(new Set(trees.filter(({ repo }) => repo === undefined).map(({ path }) => path)));
     });
@@ -78,19 +77,12 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   return (
     <Modal title="Add a repository" onClose={onClose}>
       <form className="review" onSubmit={add}>
-        <label className="labelled">
-          Folder{" "}
-          <span className="hint">
-            its path on this machine; to find several repositories, scan the folder above them
-          </span>
-          <input
-            className="input input-path"
-            placeholder="/home/ada/src/shop"
-            spellCheck={false}
-            value={folder}
-            onChange={event => applyFolder(event.target.value)}
-          />
-        </label>
+        <FolderInput
+          folder={folder}
+          hint="its path on this machine; to find several repositories, scan the folder above them"
+          onFolder={applyFolder}
+          onLook={look => setKnown(look?.repo)}
+        />
         <label className="labelled">
           Name <span className="hint">{lastPart === "" ? "how Repoconf shows it" : `left empty: ${lastPart}`}</span>
           <input className="input" spellCheck={false} value={name} onChange={event => setName(event.target.value)} />
@@ -159,6 +151,17 @@ export function AddRepository({ onClose }: { onClose(): void }) {
             >
               Add {chosen.size} of them
             </Button>
+          ) : known !== undefined ? (
+            <button
+              type="button"
+              className="button button-main"
+              onClick={() => {
+                select({ repo: known });
+                onClose();
+              }}
+            >
+              Open it
+            </button>
           ) : (
             <Button
               type="submit"
@@ -172,5 +175,15 @@ export function AddRepository({ onClose }: { onClose(): void }) {
         </p>
       </form>
     </Modal>
+  );
+}
+
+/** The name of the folder at the end of a path. */
+function lastOf(path: string): string {
+  return (
+    path
+      .replace(/[/\\]+$/, "")
+      .split(/[/\\]/)
+      .at(-1) ?? ""
   );
 }

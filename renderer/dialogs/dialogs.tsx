@@ -4,6 +4,7 @@ import { Palette } from "../palette/palette.tsx";
 import { closeDialog } from "../state/dialog.ts";
 import { useScreen } from "../state/store.ts";
 import { AddRepository } from "./add-repository.tsx";
+import { RepositoryDialog } from "./repository-dialogs.tsx";
 import { SignOutDialog } from "./sign-out.tsx";
 
 /** Renders the open dialog, if it belongs to no particular page. */
@@ -16,6 +17,10 @@ export function Dialogs() {
       return <Palette onClose={closeDialog} />;
     case "review":
       return <ReviewDialog onClose={closeDialog} />;
+    case "rename":
+    case "move":
+    case "remove":
+      return <RepositoryDialog key={dialog} what={dialog} onClose={closeDialog} />;
     case "shortcuts":
       return <ShortcutsDialog onClose={closeDialog} />;
     case "sign-out":

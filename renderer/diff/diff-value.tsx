@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
+import { partsToSee } from "../fields/invisible.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import { type DiffLine, isUnchanged } from "./diff-lines.ts";
 
@@ -39,7 +40,7 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
           name={`${line.path} ${sides === undefined ? side : `in ${sides[side]}`}`}
         />
       ) : (
-        <code>{textOf(one.value, line.schema)}</code>
+        <ShownText text={textOf(one.value, line.schema)} />
       )}
       {"place" in one && <span className="hint"> at [{one.place}]</span>}
       {one.isDefault && <span className="hint"> default</span>}
@@ -69,12 +70,30 @@ function MaskedValue({
   const [shown, setShown] = useState(false);
   return (
     <>
-      <code>{shown ? textOf(value, { ...schema, "x-masked": false }) : mask}</code>{" "}
+      <ShownText text={shown ? textOf(value, { ...schema, "x-masked": false }) : mask} />{" "}
       <button type="button" className="link" onClick={() => setShown(!shown)}>
         {shown ? "Hide" : "Show"}
         <span className="visually-hidden"> {name}</span>
       </button>
     </>
+  );
+}
+
+/** With the characters that nobody would see: they are what has changed, perhaps. */
+function ShownText({ text }: { readonly text: string }) {
+  return (
+    <code>
+      {partsToSee(text).map((part, index) =>
+        part.code === undefined ? (
+          part.text
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other names.
+          <span className="unseen" key={index}>
+            {part.code}
+          </span>
+        ),
+      )}
+    </code>
   );
 }
 

@@ -1,4 +1,4 @@
-import { notify } from "../state/notices.ts";
+import { copyText } from "../state/copy.ts";
 import { findField, screenStore } from "../state/store.ts";
 import { editCommands } from "./edit-commands.ts";
 
@@ -27,15 +27,8 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ label, text, done, what }: CopyButtonProps) {
-  const copy = async () => {
-    const copied = text();
-    await navigator.clipboard.writeText(copied).then(
-      () => notify("done", done),
-      () => notify("problem", `The browser does not allow copying. ${what}:\n${copied}`),
-    );
-  };
   return (
-    <button type="button" className="button" onClick={() => void copy()}>
+    <button type="button" className="button" onClick={() => void copyText(text(), done, what)}>
       {label}
     </button>
   );

@@ -1,9 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
-import { saveEdits } from "../state/saving.ts";
+import { cancelSaving, saveEdits } from "../state/saving.ts";
 import { screenStore, useScreen } from "../state/store.ts";
 import { EditsDiff } from "./edits-diff.tsx";
+import { savingText } from "./saving-text.ts";
 
 /** The edits as a diff, to be saved together with a reason. */
 export function ReviewDialog({ onClose }: { onClose(): void }) {
@@ -16,7 +17,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
   const save = async (event: FormEvent) => {
     event.preventDefault();
     // Shortcuts can trigger this too.
-    if (saving || unavailable) return;
+    if (saving !== undefined || unavailable) return;
     if (await saveEdits(reason.trim())) return onClose();
     // Notices at the bottom of the page are hidden behind a dialog.
     setProblem(screenStore.getState().notices.findLast(({ kind }) => kind === "problem")?.text);
@@ -41,8 +42,8 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           onReason={setReason}
           problem={problem}
           unavailable={unavailable}
-          pending={saving && "Saving…"}
-          onClose={onClose}
+          pending={saving !== undefined && savingText(saving)}
+          onClose={saving === undefined ? onClose : cancelSaving}
         >
           Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}
         </ChangeFoot>

@@ -2,9 +2,11 @@ import { Button } from "../button.tsx";
 import { openDialog } from "../state/dialog.ts";
 import { discardAllEdits } from "../state/edits.ts";
 import { show } from "../state/navigation.ts";
-import { saveEdits } from "../state/saving.ts";
+import { cancelSaving, saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
+import { InvalidNote } from "./invalid-note.tsx";
+import { savingText } from "./saving-text.ts";
 
 /** The unsaved edits, always visible. */
 export function SaveBar() {
@@ -16,6 +18,7 @@ export function SaveBar() {
   const repositories = new Set([...pending.values()].map(({ repo }) => repo)).size;
   return (
     <section className="save-bar" aria-label="Edits">
+      <InvalidNote />
       <p role="status">
         {count} {count === 1 ? "edit" : "edits"}
         {repositories > 1 && ` in ${repositories} repositories`}, not saved
@@ -32,11 +35,16 @@ export function SaveBar() {
       <Button
         className="button button-main"
         unavailable={lost}
-        pending={saving && "Saving…"}
+        pending={saving !== undefined && savingText(saving)}
         onClick={() => void saveEdits("")}
       >
         Save
       </Button>
+      {saving !== undefined && saving.total > 1 && (
+        <button type="button" className="button" onClick={cancelSaving}>
+          Cancel<span className="visually-hidden"> the save</span>
+        </button>
+      )}
     </section>
   );
 }

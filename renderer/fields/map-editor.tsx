@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import { maskedWithin } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { pressedKeys } from "../actions/keys.ts";
@@ -11,6 +11,9 @@ import { Problems } from "./problems.tsx";
 export function MapEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const object: JsonObject = isJsonObject(value) ? value : {};
   const inner = (isJsonObject(schema["additionalProperties"]) ? schema["additionalProperties"] : {}) as ValueSchema;
+  const [order, setOrder] = useState<readonly string[]>(() => Object.keys(object));
+  const names = inOrder(Object.keys(object), order);
+  if (!sameJson(names, order)) setOrder(names);
   const [renaming, setRenaming] = useState<string>();
   /** A renamed entry gets a new card; the focus moves to it. */
   const [named, setNamed] = useState<string>();
@@ -25,7 +28,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   }, [added]);
   return (
     <div className="cards" ref={container}>
-      {Object.entries(object).map(([name, one]) => (
+      {names.map(name => (
         <section className="card" key={name} aria-label={`${label}: ${name}`}>
           <header className="card-head">
             {renaming === name ? (
@@ -37,6 +40,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                 onName={(next, isLeft) => {
                   setRenaming(undefined);
                   setNamed(isLeft ? undefined : next);
+                  setOrder(names.map(one => (one === name ? next : one)));
                   onChange(renamed(object, name, next));
                 }}
                 onCancel={() => {
@@ -70,7 +74,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
             )}
           </header>
           <NestedEditor
-            value={one}
+            value={object[name] ?? null}
             schema={maskedWithin(schema, inner, name)}
             label={`${label}: ${name}`}
             problems={problemsWithin(problems, name)}
@@ -92,6 +96,12 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
       <Problems problems={ownProblems(problems)} />
     </div>
   );
+}
+
+/** Names as they were shown: objects have names like "1" first, but no card jumps to the front because it is renamed. */
+function inOrder(names: readonly string[], shown: readonly string[]): readonly string[] {
+  const [there, before] = [new Set(names), new Set(shown)];
+  return [...shown.filter(name => there.has(name)), ...names.filter(name => !before.has(name))];
 }
 
 /** The same object with one member renamed in place. */

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { mask } from "../page/show-json.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
+import { invisibleIn, withoutInvisible } from "./invisible.ts";
 import { withLineFeeds, withOwnLineEnds } from "./line-ends.ts";
 import { Problems } from "./problems.tsx";
 
@@ -10,6 +11,7 @@ import { Problems } from "./problems.tsx";
  */
 export function TextEditor({ value, schema, label, describedBy, problems, revealed, onChange }: EditorProps) {
   const problemId = useId();
+  const unseenId = useId();
   const own = ownProblems(problems);
   const stored = typeof value === "string" ? value : "";
   const isCovered = schema["x-masked"] === true && !revealed;
@@ -19,25 +21,37 @@ export function TextEditor({ value, schema, label, describedBy, problems, reveal
   const isHidden = isCovered && typed !== stored;
   const text = isHidden ? "" : stored;
   const shown = withLineFeeds(text);
+  const unseen = invisibleIn(text);
+  const change = (next: string) => {
+    if (isCovered) setTyped(next);
+    onChange(next);
+  };
   const empty = value === null ? "none" : "empty";
   return (
     <div className="editor-text">
       <textarea
         className={`input input-text${schema["x-path"] === true ? " input-path" : ""}${isCovered ? " input-covered" : ""}`}
         aria-label={label}
-        aria-describedby={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ") || undefined}
+        aria-describedby={
+          [describedBy, own.length > 0 && problemId, unseen.length > 0 && unseenId].filter(Boolean).join(" ") ||
+          undefined
+        }
         aria-invalid={own.length > 0}
         autoComplete="off"
         spellCheck={false}
         placeholder={isHidden && stored !== "" ? `${mask} type to replace` : empty}
         rows={Math.min(12, shown.split("\n").length)}
         value={shown}
-        onChange={event => {
-          const next = withOwnLineEnds(text, event.target.value);
-          if (isCovered) setTyped(next);
-          onChange(next);
-        }}
+        onChange={event => change(withOwnLineEnds(text, event.target.value))}
       />
+      {unseen.length > 0 && (
+        <p className="hint" id={unseenId} role="status">
+          Has characters that nobody sees: {unseen.join(", ")}.{" "}
+          <button type="button" className="link" onClick={() => change(withoutInvisible(text))}>
+            Remove them<span className="visually-hidden"> from {label}</span>
+          </button>
+        </p>
+      )}
       <Problems id={problemId} problems={own} />
     </div>
   );

@@ -1,7 +1,8 @@
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { MatrixField } from "../../shared/protocol.ts";
-import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
+import { problemOfEdit } from "../edits/invalid-edits.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import { orDefault, type ScreenState } from "../state/store.ts";
 import type { CellOf } from "./use-cells.ts";
@@ -15,6 +16,7 @@ export interface GridField extends MatrixField {
   /** The name without the scope. */
   readonly name: string;
   readonly schema: FieldSchema;
+  readonly scopeSchema: ScopeSchema | undefined;
 }
 
 /** The content and the marks of a cell. */
@@ -40,13 +42,13 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
   const most = field.like === undefined ? field.value : cellOf(field.like, field.field)?.value;
   const isStored = edit === undefined ? cell?.isStored === true : edit.value !== undefined;
   const differs = !isMasked && value !== undefined && most !== undefined && !sameJson(value, most);
-  const trouble = edit?.refusal ?? (edit?.conflict && "It was changed elsewhere in the meantime.");
+  const trouble = edit && problemOfEdit(edit, schema, field.scopeSchema);
   const text = cell === undefined && edit === undefined ? "…" : textOfValue(value, schema);
   const marks = [
     isStored && "stored",
     differs && "differs from most",
     edit !== undefined && "edited",
-    trouble !== undefined && `refused: ${trouble}`,
+    trouble !== undefined && `${edit?.refusal === undefined ? "invalid" : "refused"}: ${trouble}`,
   ].filter(mark => mark !== false);
   const label = [isMasked ? "masked" : text, ...marks].join(", ");
   return {

@@ -40,6 +40,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
           scope,
           name: field,
           schema: findField(scopes, scope, field) ?? { ...unknownSchema, default: null },
+          scopeSchema: scopes.find(one => one.scope === scope)?.schema,
         };
       }),
     [matrix, scopes],

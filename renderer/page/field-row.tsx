@@ -156,7 +156,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
         </div>
       )}
       {pending !== undefined && <MeanwhileNote edit={pending} schema={schema} />}
-      {pending?.refusal !== undefined && (
+      {pending?.refusal !== undefined && problems.length === 0 && (
         <p className="problem" role="alert">
           {pending.refusal}
         </p>

@@ -7,13 +7,21 @@ export function focusField(path: string): void {
   focusWhenThere(`#${CSS.escape(`field-${path}`)} :is(.field-control, .field-tools) :is(input, textarea, button)`);
 }
 
-/** Focuses the first element that matches the selector as soon as one exists, from the next frame on. */
-export function focusWhenThere(selector: string): void {
+/**
+ * Focuses the first element that matches the selector as soon as one exists, from the next frame on; without one, the first that matches
+ * `otherwise`. With `otherwise`, a text in it is selected, to be replaced.
+ */
+export function focusWhenThere(selector: string, otherwise?: string): void {
   const end = performance.now() + longestWait;
+  const find = (one: string) => document.querySelector<HTMLElement>(one);
   const attempt = () => {
-    const control = document.querySelector<HTMLElement>(selector);
-    if (control) control.focus({ preventScroll: true });
-    else if (performance.now() < end) requestAnimationFrame(attempt);
+    const control = find(selector) ?? (otherwise === undefined ? undefined : find(otherwise));
+    if (control) {
+      control.focus({ preventScroll: true });
+      if (otherwise === undefined) return;
+      control.scrollIntoView({ block: "nearest" });
+      if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement) control.select();
+    } else if (performance.now() < end) requestAnimationFrame(attempt);
   };
   requestAnimationFrame(attempt);
 }

@@ -1,12 +1,11 @@
 import { Ellipsis, LogOut, Menu, Plus, Redo2, TextSearch, Undo2 } from "lucide-react";
-import type { ReactNode } from "react";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { Button, MenuItem, MenuTrigger, Popover, Menu as PopupMenu } from "react-aria-components";
-import { type Action, actionOf } from "../actions/actions.ts";
+import { actionOf } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
 import { shell } from "../shell.ts";
 import { addressOf } from "../state/place.ts";
 import { type ScreenState, screenStore, useScreen } from "../state/store.ts";
+import { ActionMenu, type MenuEntry } from "./action-menu.tsx";
 import { isWithin, pages } from "./pages.ts";
 
 const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
@@ -18,10 +17,7 @@ const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended
       : "The daemon is not responding. Reconnecting…",
 };
 
-interface Tool {
-  readonly text: string;
-  readonly icon: ReactNode;
-  readonly action: Action;
+interface Tool extends MenuEntry {
   readonly quiet: boolean;
 }
 
@@ -111,23 +107,10 @@ function ToolButton({ text, icon, action, quiet }: Tool) {
 
 function ToolMenu() {
   return (
-    <MenuTrigger>
-      <Button className="button button-quiet">
-        <Ellipsis aria-hidden="true" />
-        More
-      </Button>
-      <Popover className="popover" placement="bottom end">
-        <PopupMenu className="options" aria-label="More">
-          {tools.map(({ text, icon, action }) => (
-            <MenuItem key={text} className="option menu-item" textValue={text} onAction={action.run}>
-              {icon}
-              <span className="menu-text">{text}</span>
-              {action.keys?.[0] && <kbd>{shownKeys(action.keys[0])}</kbd>}
-            </MenuItem>
-          ))}
-        </PopupMenu>
-      </Popover>
-    </MenuTrigger>
+    <ActionMenu label="More" className="button button-quiet" entries={tools}>
+      <Ellipsis aria-hidden="true" />
+      More
+    </ActionMenu>
   );
 }
 

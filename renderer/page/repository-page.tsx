@@ -8,6 +8,7 @@ import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
 import { ProposalsNote } from "./proposals.tsx";
+import { RepositoryMenu } from "./repository-menu.tsx";
 
 const loadFileView = () => import("../file/file-view.tsx");
 /** With its editor it is a third of the screen's code, so it is loaded separately. */
@@ -46,9 +47,12 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
             revision {entry.revision}
           </p>
         </div>
-        <a className="button page-compare" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
-          Compare…
-        </a>
+        <span className="page-actions">
+          <a className="button" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
+            Compare…
+          </a>
+          <RepositoryMenu name={entry.name} />
+        </span>
         <nav className="tabs" aria-label="Views of this repository">
           {views.map(([id, title]) => (
             <a

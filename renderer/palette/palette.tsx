@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { type Action, actions, focusSearch, goWithFocus } from "../actions/actions.ts";
+import type { Action } from "../actions/action.ts";
+import { actions, focusSearch, goWithFocus } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
 import { Modal } from "../dialogs/modal.tsx";
 import { screenStore, useScreen } from "../state/store.ts";

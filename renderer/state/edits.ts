@@ -72,7 +72,9 @@ export function discardAllEdits(): void {
   const { pending: discarded } = screenStore.getState();
   screenStore.setState({ pending: new Map() });
   const what = discarded.size === 1 ? "1 edit was" : `${discarded.size} edits were`;
-  notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: () => addEdits(discarded) });
+  notify("done", `${what} discarded.`, "discarded edits", {
+    action: { text: "Bring back", run: () => addEdits(discarded) },
+  });
 }
 
 /** Takes back the edit that was begun last, unless a save is under way; undefined: there is none. */
@@ -80,7 +82,7 @@ export function takeBackLast(): { readonly edit: PendingEdit; bringBack(): void 
   const { pending, saving } = screenStore.getState();
   // One that was refused is older than the save that refused it.
   const last = [...pending].findLast(([, { refusal }]) => refusal === undefined);
-  if (last === undefined || saving) return undefined;
+  if (last === undefined || saving !== undefined) return undefined;
   dropEdit(last[0]);
   return { edit: last[1], bringBack: () => addEdits(new Map([last])) };
 }
@@ -155,7 +157,7 @@ export function withConflicts(
  */
 export function tellOutcome(before: ScreenState["pending"], isRead: (repo: string) => boolean): void {
   const { pending, saving } = screenStore.getState();
-  if (saving) return;
+  if (saving !== undefined) return;
   const sent = [...before].filter(([, one]) => one.sent !== undefined && isRead(one.repo));
   if (sent.length === 0) return;
   const unsaved = sent.filter(([key, one]) => pending.has(key) && !sameJson(pending.get(key)?.base, one.sent));

@@ -38,12 +38,16 @@ export function followAddress(): void {
 
 /** Shows a repository in the current view; a scope or a field of it is shown among the fields. */
 export function select(selection: Selection): void {
-  const { place } = screenStore.getState();
-  go({
+  go(placeOf(selection, screenStore.getState().place));
+}
+
+/** Where `select` goes from a place. */
+export function placeOf(selection: Selection, from: Place): Place {
+  return {
     page: "repo",
-    view: place.page === "repo" && selection.scope === undefined ? place.view : "fields",
+    view: from.page === "repo" && selection.scope === undefined ? from.view : "fields",
     ...selection,
-  });
+  };
 }
 
 /** Shows a view of a repository. */

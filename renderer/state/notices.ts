@@ -1,30 +1,38 @@
 import { type Notice, screenStore } from "./store.ts";
 
-/** How long a success notice is shown, in milliseconds. */
-const noticeTime = 6_000;
+/** How long a success notice is shown, in milliseconds; with a button, for which one has to reach it, for longer. */
+const [noticeTime, actionTime] = [6_000, 12_000];
 let lastId = 0;
 
 /**
- * Shows a notice. Problems stay until they are dismissed or until a newer notice is `about` the same subject: a save, a file, a
- * repository.
+ * Shows a notice. Problems stay until they are dismissed, until their cause is gone, or until a newer notice is `about` the same subject: a
+ * save, a file, a repository. So do those with the only way back; `holds` says that there is another, or whether the cause is still there.
  */
-export function notify(kind: Notice["kind"], text: string, about?: string, action?: Notice["action"]): void {
+export function notify(
+  kind: Notice["kind"],
+  text: string,
+  about?: string,
+  more: Pick<Notice, "action" | "holds"> = {},
+): void {
   lastId += 1;
   const id = lastId;
-  const notice: Notice = {
-    id,
-    kind,
-    text,
-    ...(about !== undefined && { about }),
-    ...(action !== undefined && { action }),
-  };
+  const notice: Notice = { id, kind, text, ...(about !== undefined && { about }), ...more };
   screenStore.setState(state => ({
     notices: [
       ...state.notices.filter(one => one.text !== text && (about === undefined || one.about !== about)),
       notice,
     ],
   }));
-  if (kind === "done" && action === undefined) setTimeout(() => dismiss(id), noticeTime);
+  if (kind === "problem" || (more.action !== undefined && more.holds === undefined)) return;
+  setTimeout(() => dismiss(id), more.action === undefined ? noticeTime : actionTime);
+}
+
+/** Removes notices as soon as their cause is gone. */
+export function endNotices(): void {
+  screenStore.subscribe(({ notices }) => {
+    if (notices.some(({ holds }) => holds?.() === false))
+      screenStore.setState({ notices: notices.filter(({ holds }) => holds?.() !== false) });
+  });
 }
 
 /** Removes the notices about a subject, because their problem is resolved. */

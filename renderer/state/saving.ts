@@ -7,17 +7,13 @@ import type { ChangedRepository, Reply } from "../../shared/protocol.ts";
 import { daemon, openRepository } from "./connection.ts";
 import { withoutSent } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
-import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
+import { inConflict, listed, type Outcome, tellConflict, tellSaved, tellUnsaved } from "./save-notice.ts";
+import { editKey, type PendingEdit, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
 import { unreadMessage, unreadPlaces } from "./unread-text.ts";
 
 /** How often a save is retried if the repository changed in the meantime. */
 const maxTries = 3;
-
-/** The result for one repository's edits: saved, or the reason why not. */
-type Outcome =
-  | { readonly repo: string; readonly saved: SavedChange }
-  | { readonly repo: string; readonly problem: string; readonly isUnknown?: boolean };
 
 /**
  * Saves all edits as one batch with one set per repository. Each set is applied as a whole or not at all, and only on the
@@ -28,55 +24,37 @@ export async function saveEdits(reason: string): Promise<boolean> {
   const { pending, saving } = screenStore.getState();
   if (saving || pending.size === 0) return false;
   if ([...pending.values()].some(({ conflict }) => conflict !== undefined)) {
-    notify("problem", inConflict, "save");
+    tellConflict();
     return false;
   }
-  screenStore.setState({ saving: true });
+  isCancelled = false;
+  const groups = [...Map.groupBy(pending.values(), ({ repo }) => repo)];
+  const progress = (done: number) => screenStore.setState({ saving: { done, total: groups.length } });
   const outcomes: Outcome[] = [];
   const since = stepTime();
   const batch = newBatch();
   try {
-    for (const [repo, edits] of Map.groupBy(pending.values(), ({ repo }) => repo))
+    for (const [repo, edits] of groups) {
+      if (isCancelled) break;
+      progress(outcomes.length);
       outcomes.push(await saveRepository(repo, edits, { batch, ...(reason !== "" && { reason }) }));
+    }
   } finally {
-    screenStore.setState({ saving: false });
+    screenStore.setState({ saving: undefined });
   }
-  const saved = outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : []));
-  rememberSaved({ since, saved });
-  if (saved.length === outcomes.length) {
-    const count = saved.reduce((sum, { fields }) => sum + fields.length, 0);
-    notify("done", `Saved ${count === 1 ? "1 field" : `${count} fields`} in ${places(saved)}.`, "save");
-    return true;
-  }
-  notify("problem", describeUnsaved(outcomes), "save");
-  return false;
+  const step = { since, saved: outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : [])) };
+  rememberSaved(step);
+  const left = groups.slice(outcomes.length).reduce((sum, [, edits]) => sum + edits.length, 0);
+  if (step.saved.length < outcomes.length) tellUnsaved(outcomes);
+  else tellSaved(step, left);
+  return step.saved.length === groups.length;
 }
 
-const inConflict = "Some fields were changed elsewhere in the meantime. Choose which values to keep, then save again.";
+let isCancelled = false;
 
-/** Names repositories only if there are several. */
-function describeUnsaved(outcomes: readonly Outcome[]): string {
-  const nameOf = (repo: string) => nameOfRepository(screenStore.getState(), repo);
-  const saved = outcomes.filter(outcome => "saved" in outcome).map(({ repo }) => nameOf(repo));
-  const unsaved = outcomes.flatMap(outcome => ("problem" in outcome ? [outcome] : []));
-  const [first] = unsaved;
-  if (outcomes.length === 1) return first?.isUnknown ? first.problem : `Nothing was saved. ${first?.problem}`;
-  const isNothing = saved.length === 0 && !unsaved.some(({ isUnknown }) => isUnknown);
-  const begin = isNothing ? ["Nothing was saved."] : saved.length > 0 ? [`Saved in ${listed(saved)}.`] : [];
-  const told = unsaved.map(
-    ({ repo, problem, isUnknown }) => `${isUnknown ? "Not known" : "Not saved"} in ${nameOf(repo)}: ${problem}`,
-  );
-  return [...begin, ...told].join(" ");
-}
-
-function places(saved: readonly SavedChange[]): string {
-  const [first, ...more] = saved;
-  if (more.length > 2) return `${saved.length} repositories`;
-  return listed([first, ...more].map(one => nameOfRepository(screenStore.getState(), one?.repo ?? "")));
-}
-
-function listed(names: readonly string[]): string {
-  return new Intl.ListFormat("en").format(names);
+/** Sends nothing more of the save that is under way; what was sent is saved. */
+export function cancelSaving(): void {
+  isCancelled = true;
 }
 
 async function saveRepository(

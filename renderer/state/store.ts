@@ -67,10 +67,12 @@ export interface Notice {
   readonly action?: { readonly text: string; run(): void };
   /** Its subject; only the newest notice about a subject is shown. */
   readonly about?: string;
+  /** Whether its cause is still there; the notice ends with it. */
+  holds?(): boolean;
 }
 
 /** The dialogs that belong to no particular page. */
-export type DialogName = "add" | "palette" | "review" | "shortcuts" | "sign-out";
+export type DialogName = "add" | "move" | "palette" | "remove" | "rename" | "review" | "shortcuts" | "sign-out";
 
 export interface ScopeEntry {
   readonly scope: string;
@@ -115,7 +117,8 @@ export interface ScreenState {
   readonly keyChanges: number;
   /** Incremented whenever what keys propose has changed. */
   readonly proposalChanges: number;
-  readonly saving: boolean;
+  /** The save that is under way: how many of its repositories are done. */
+  readonly saving: { readonly done: number; readonly total: number } | undefined;
 }
 
 export const screenStore = createStore<ScreenState>(() => ({
@@ -142,7 +145,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   notices: [],
   keyChanges: 0,
   proposalChanges: 0,
-  saving: false,
+  saving: undefined,
 }));
 
 export function useScreen<Selected>(select: (state: ScreenState) => Selected): Selected {
@@ -165,6 +168,11 @@ export function findRepository(
   const entries = byId.get(repositories) ?? new Map(repositories.map(entry => [entry.id, entry]));
   byId.set(repositories, entries);
   return entries.get(id);
+}
+
+/** The repository that the page shows; undefined: none, or one that does not exist. */
+export function shownRepository(state: Pick<ScreenState, "place" | "repositories">): RepositoryEntry | undefined {
+  return state.place.page === "repo" ? findRepository(state, state.place.repo) : undefined;
 }
 
 /** The name of a repository, or its id if it no longer exists. */

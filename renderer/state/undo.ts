@@ -57,8 +57,18 @@ export function undo(): Promise<void> {
   const last = takeBackLast();
   if (last === undefined) return inTurn(() => revert("undoable", "redoable", "undo", "Nothing to undo."));
   const path = joinConfigPath(last.edit.scope, last.edit.field);
-  notify("done", `The edit of ${path} was taken back.`, "undo", { text: "Bring back", run: last.bringBack });
+  notify("done", `The edit of ${path} was taken back.`, "undo", {
+    action: { text: "Bring back", run: last.bringBack },
+  });
   return Promise.resolve();
+}
+
+/** Takes back this save, if it is still the last one of this window. */
+export function undoSaved(step: SavedStep): Promise<void> {
+  return inTurn(async () => {
+    if (screenStore.getState().undoable.at(-1) === step)
+      await revert("undoable", "redoable", "undo", "Nothing to undo.");
+  });
 }
 
 /** Redoes what was undone last. */

@@ -5,6 +5,8 @@ import type { TreeRow } from "./rows.ts";
 
 interface TreeRowProps {
   readonly row: TreeRow;
+  /** Of the page that it shows. */
+  readonly address: string;
   /** Pixels from the top of the tree. */
   readonly top: number;
   /** Undefined: it has no children. */
@@ -18,7 +20,7 @@ interface TreeRowProps {
 
 /** One row of the tree. */
 export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
-  const { row, top, open, active, selected, onFocus, onSelect, onToggle } = props;
+  const { row, address, top, open, active, selected, onFocus, onSelect, onToggle } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all its rows.
     <div
@@ -30,6 +32,7 @@ export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
       aria-selected={selected}
       {...(open !== undefined && { "aria-expanded": open })}
       data-active={active}
+      data-address={address}
       data-flashing={row.kind === "field" && row.flashing}
       tabIndex={active ? 0 : -1}
       style={{ transform: `translateY(${top}px)` }}
@@ -122,7 +125,9 @@ function RowContent({ row }: { readonly row: TreeRow }) {
 
 /** Rows are rebuilt at each change of the screen; equal ones are not rendered again. */
 function sameRow(before: TreeRowProps, after: TreeRowProps): boolean {
-  const sameProps = (["top", "open", "active", "selected"] as const).every(name => before[name] === after[name]);
+  const sameProps = (["address", "top", "open", "active", "selected"] as const).every(
+    name => before[name] === after[name],
+  );
   return sameProps && sameContent(before.row, after.row);
 }
 

@@ -12,8 +12,8 @@ import {
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { focusField } from "../page/focus-when-there.ts";
 import { rootFontSize } from "../root-font-size.ts";
-import { expand, select } from "../state/navigation.ts";
-import type { Place } from "../state/place.ts";
+import { expand, placeOf, select } from "../state/navigation.ts";
+import { addressOf, type Place } from "../state/place.ts";
 import { type ScreenState, useScreen } from "../state/store.ts";
 import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
@@ -173,6 +173,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
             <TreeRowView
               key={row.key}
               row={row}
+              address={addressOf(placeOf(row.selection, place))}
               top={start}
               open={isOpen(row)}
               active={index === activeIndex}

@@ -35,6 +35,7 @@ export const operations: { readonly [Name in OperationName]: { readonly [name: s
   "repo/add": { name: "planted", id: "planted" },
   "repo/update": { repo: "shop", name: "taken over" },
   "repo/scan": { path: import.meta.dirname },
+  "repo/look": { path: import.meta.dirname },
   "file/read": { repo: "cellar" },
   "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
   "file/restore": { repo: "cellar" },

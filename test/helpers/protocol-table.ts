@@ -47,6 +47,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "config/matrix": null,
   "config/cells": null,
   "repo/scan": null,
+  "repo/look": null,
   "file/read": null,
   "file/write": null,
   "file/restore": null,

@@ -68,6 +68,7 @@ const asked: { readonly [Name in OperationName]: readonly object[] } = {
   "repo/update": [{ name: "more" }],
   "repo/remove": [{}],
   "repo/scan": [{ path: "/" }],
+  "repo/look": [{ path: "/" }],
   "file/read": [{}],
   "file/write": [{ text: "{}", expected: null }],
   "file/restore": [{}],

@@ -218,6 +218,7 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["config/hook", { path: "/", shell: "bash" }],
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
+  ["repo/look", { path: "/" }],
   ["trust/preview", { scope: "planted", text: `{ "type": "object", "properties": {} }` }],
   ["proposal/accept", { id: "000000", hash: "0" }],
   ["draft/list", {}],

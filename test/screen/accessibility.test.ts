@@ -170,7 +170,7 @@ describeScreen("axe", () => {
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
     await timeout.fill("0x10");
     await startSaving();
-    await hasNoFindings(page, field("Limit").getByText("What you typed is not a value yet."));
+    await hasNoFindings(page, field("Limit").getByText("This is not valid JSON yet."));
   });
 
   test("reports nothing on the matrix", async () => {

@@ -184,7 +184,7 @@ describeScreen("activity", () => {
     expect(await screen.stored("store", "svc.proxy_https")).toBeUndefined();
 
     // It is a single undo step.
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("web", "svc.timeout")).toBe(45);
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(45);
     await poll(() => screen.stored("store", "svc.proxy_https")).toBe(true);

@@ -201,7 +201,7 @@ describeScreen("adding repositories", () => {
     await page.getByRole("main").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a repository" });
     const add = async (path: string, place?: string) => {
-      await dialog.getByRole("textbox", { name: /^Folder/ }).fill(path);
+      await dialog.getByRole("combobox", { name: /^Folder/ }).fill(path);
       if (place !== undefined) await dialog.getByRole("combobox", { name: /^Values/ }).selectOption(place);
       await dialog.getByRole("button", { name: "Add", exact: true }).click();
     };

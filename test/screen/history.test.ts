@@ -65,7 +65,7 @@ describeScreen("history", () => {
     const config = () => stored("svc");
     expect(await config()).toEqual({ timeout: 10, domain: "three.test" });
     await reads(history.getByRole("listitem").first(), "back");
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(config).toEqual({ timeout: 30, domain: "three.test", provider: "here" });
   });
 

@@ -25,14 +25,14 @@ describeScreen("local values", () => {
     await button("Use the shared value").click();
     await poll(() => timeout.inputValue()).toBe("30");
     await badge.waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await badge.waitFor();
     expect(await layers()).toEqual([30, 5]);
     await button("Move to shared").click();
     await reads(messages, "svc.timeout: moved to the shared values.");
     await badge.waitFor({ state: "detached" });
     expect(await layers()).toEqual([5, undefined]);
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await badge.waitFor();
     expect(await layers()).toEqual([30, 5]);
   });

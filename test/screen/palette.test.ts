@@ -183,7 +183,7 @@ describeScreen("the palette and the keys", () => {
       .evaluateAll(lines =>
         lines.map(line => [line.querySelector("dt")?.textContent, line.querySelector("kbd")?.textContent]),
       );
-    expect(listed).toHaveLength(11);
+    expect(listed).toHaveLength(13);
     expect(listed.toSorted()).toEqual([...shortcuts, ["Find a place or a command", "Ctrl K"]].toSorted());
     await dismiss(dialog);
     await poll(focused).toBe("a History");

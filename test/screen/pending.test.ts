@@ -13,7 +13,7 @@ async function openScan({ screen, page }: OpenScreen): Promise<Locator> {
   await mkdir(join(folder, "web", ".git"), { recursive: true });
   await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder);
+  await dialog.getByRole("combobox", { name: /^Folder/ }).fill(folder);
   return dialog.getByRole("button", { name: "Scan this folder" });
 }
 

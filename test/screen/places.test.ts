@@ -86,7 +86,7 @@ describeScreen("places", () => {
     await row("one").waitFor();
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog");
-    const place = dialog.getByRole("textbox", { name: /Folder/ });
+    const place = dialog.getByRole("combobox", { name: /Folder/ });
     await place.fill(folder.path);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await dialog.getByRole("group", { name: "3 found" }).waitFor();

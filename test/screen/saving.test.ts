@@ -17,7 +17,7 @@ describeScreen("saving", () => {
     await reads(edits, "1 edit, not saved");
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.timeout")));
     expect(await stored()).toEqual([60, 30, 60]);
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(stored).toEqual([30, 30, 30]);
     await reads(messages, "2 fields: undone.");
     // The message stays, because an edit is still refused.
@@ -41,11 +41,11 @@ describeScreen("saving", () => {
     await timeout.fill("60");
     await save();
     await screen.set("store", { "svc.timeout": 70 });
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await reads(messages, "svc.timeout: undone. svc.timeout has been changed in store since and was not touched.");
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("store", "svc.timeout")).toBe(70);
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.provider")).toBeUndefined();
   });
 
@@ -58,7 +58,7 @@ describeScreen("saving", () => {
     await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
     await reads(messages, "Saved the file.");
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
   });

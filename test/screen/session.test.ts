@@ -48,6 +48,22 @@ describeScreen("session and frame", () => {
     expect(await another.content()).not.toContain("shop");
   });
 
+  test("a row of the tree and a link that are opened in a tab of their own have the session there, and this tab stays", async () => {
+    const { page, row, hash } = await openShop({}, { others: { store: {} } });
+    const before = hash();
+    const opened = async (open: () => Promise<void>, title: string) => {
+      const tab = page.context().waitForEvent("page");
+      await open();
+      const other = await tab;
+      await other.getByRole("heading", { level: 1, name: title }).waitFor();
+      await other.close();
+    };
+    await opened(() => row("store").click({ modifiers: ["ControlOrMeta"] }), "store");
+    await opened(() => page.getByRole("link", { name: "Activity" }).click({ button: "middle" }), "Activity");
+    await opened(() => page.getByRole("link", { name: "History" }).click({ modifiers: ["Shift"] }), "shop");
+    expect(hash()).toBe(before);
+  });
+
   test("signing out ends the session in the daemon too, which keeps the edits, and leaves nothing in the window", async () => {
     const { screen, timeout, page, edits } = await openShop();
     const sessions = async () =>

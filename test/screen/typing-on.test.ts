@@ -103,6 +103,23 @@ describeScreen("someone who goes on typing", () => {
     expect(await stored("app.map")).toEqual({ web: "1", data: "", cache: "" });
   });
 
+  test("finds an entry where it was after renaming it to a number, and a new one at the end", async () => {
+    const { page, expand, field, focused, save, stored } = await openShared({ "app.map": { web: "w", db: "d" } });
+    await expand("Map");
+    const map = field("Map");
+    await map.getByRole("button", { name: "Rename db" }).click();
+    await map.getByRole("textbox", { name: "New name for db" }).fill("7");
+    await press(page, "Enter");
+    await map.getByRole("textbox", { name: "Name of the new entry in Map" }).fill("1");
+    await press(page, "Enter");
+    await poll(focused).toMatch(/^textarea Map: 1/);
+    expect(await map.getByRole("heading", { level: 4 }).allInnerTexts()).toEqual(["web", "7", "1"]);
+    await page.keyboard.type("first");
+    await save();
+    expect(await stored("app.map")).toEqual({ web: "w", 7: "d", 1: "first" });
+    expect(await map.getByRole("heading", { level: 4 }).allInnerTexts()).toEqual(["web", "7", "1"]);
+  });
+
   test("takes back the open edit first, then the save, and can bring the edit back", async () => {
     const { page, timeout, provider, save, edits, messages, stored } = await openShared();
     await timeout.fill("5");

@@ -13,13 +13,14 @@ import { type ConfigService, unknownRepository } from "../config/config-service.
 import { Page } from "../config/pages.ts";
 import { withoutLinks } from "../folders/folder-index.ts";
 import type { FolderMarks } from "../folders/folder-marks.ts";
+import { lookAtFolder } from "../folders/look-at-folder.ts";
 import { absolutePath, type RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Caller } from "../keys/caller.ts";
 import type { Operations } from "../socket/dispatch.ts";
 
 type RepositoryOperations = Pick<
   Operations,
-  "repo/list" | "repo/find" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan"
+  "repo/list" | "repo/find" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan" | "repo/look"
 >;
 
 /** The maximum number of work trees in one scan: with more, the chosen folder is too high up. */
@@ -125,6 +126,11 @@ export function repositoryOperations(
         if (found.length >= maxFound) break;
       }
       return { result: found };
+    },
+
+    "repo/look": async ({ path }, { caller }) => {
+      requireOwner(caller);
+      return { result: await lookAtFolder(path, finder) };
     },
 
     "repo/remove": async ({ repo }, { caller }) => {

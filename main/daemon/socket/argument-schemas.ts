@@ -231,6 +231,7 @@ export const argumentSchemas = {
   },
   "repo/remove": { type: "object", properties: { repo: optionalString } },
   "repo/scan": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
+  "repo/look": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
   "file/read": { type: "object", properties: { repo: optionalString, layer } },
   "file/write": {
     type: "object",

@@ -147,6 +147,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { path: "/not/there" },
     { path: [...notText, null, undefined, "", "relative", "~/src", "/nul\0", "/not/there", import.meta.filename] },
   ],
+  "repo/look": [{ path: "/not/there" }, { path: [...notText, null, undefined, "", "relative", "~nobody", "/nul\0"] }],
   "file/read": [{ repo }, { repo: notText }],
   "file/write": [
     { repo, text: "{}", expected: "" },

@@ -1,0 +1,56 @@
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { shell } from "../shell.ts";
+import { copyText } from "../state/copy.ts";
+import { openDialog } from "../state/dialog.ts";
+import { addressOf } from "../state/place.ts";
+import { type ScreenState, screenStore, shownRepository } from "../state/store.ts";
+import type { Action } from "./action.ts";
+
+/** What a person can do with the repository that the page shows. */
+export const repositoryActions: readonly Action[] = [
+  change("rename", "Rename this repository…", "Rename…"),
+  change("move", "Tell where this repository's folder is…", "Its folder…"),
+  copy("path", "Copy the path of its folder", "Copy path", ({ path }) => path),
+  copy("id", "Copy the id of this repository", "Copy id", ({ id }) => id),
+  copy("link", "Copy a link to this page", "Copy link", linkTo),
+  copy("command", "Copy the command that lists its values", "Copy command", ({ id }) => `repoconf list --repo ${id}`),
+  change("remove", "Remove this repository…", "Remove…"),
+];
+
+function change(dialog: "rename" | "move" | "remove", title: string, short: string): Action {
+  return {
+    ...{ id: `${dialog}-repository`, title, short, group: "This repository" },
+    // The folder of a linked worktree is where git has it.
+    applies: state => {
+      const entry = shownRepository(state);
+      return entry !== undefined && (dialog !== "move" || entry.base === undefined);
+    },
+    run: () => openDialog(dialog),
+  };
+}
+
+function copy(
+  what: string,
+  title: string,
+  short: string,
+  textOf: (entry: RepositoryEntry) => string | undefined,
+): Action {
+  const textIn = (state: ScreenState) => {
+    const entry = shownRepository(state);
+    return entry && textOf(entry);
+  };
+  return {
+    ...{ id: `copy-${what}`, title, short, group: "This repository" },
+    applies: state => textIn(state) !== undefined,
+    run: () => {
+      const text = textIn(screenStore.getState());
+      if (text !== undefined) void copyText(text, `Copied: ${text}`, `The ${what}`);
+    },
+  };
+}
+
+/** It opens in a tab that has a session; the desktop app's pages have no address for others. */
+function linkTo(): string | undefined {
+  if (shell !== undefined) return undefined;
+  return `${location.origin}/${addressOf(screenStore.getState().place)}`;
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { countActions, describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+
+const few = (title: string) => ({ type: "integer", title, default: 0, maximum: 10 });
+const scopes = {
+  app: {
+    type: "object",
+    properties: {
+      ...Object.fromEntries(["one", "two", "three", "four", "five"].map(name => [name, few(`Number ${name}`)])),
+      list: { type: "array", title: "List", items: few("Entry"), default: [] },
+    },
+  },
+};
+
+describeScreen("what the page says of a save", () => {
+  const openShared = shareScreen({ scopes, page: { initialScript: countActions } });
+
+  test("is what was saved where, with an undo until it is not the last save any more", async () => {
+    const { timeout, provider, save, messages, repo, stored } = await openShared({ "svc.timeout": 5 });
+    await timeout.fill("6");
+    await provider.fill("here");
+    await save();
+    const saved = `Saved 2 fields in ${repo}.`;
+    await reads(messages, saved);
+    await messages.getByRole("button", { name: "Undo" }).click();
+    await poll(() => stored("svc")).toEqual({ timeout: 5 });
+    await messages.getByText(saved).waitFor({ state: "detached" });
+  });
+
+  test("ends when the cause does: a refusal, once the edit is another", async () => {
+    const { timeout, startSaving, messages } = await openShared();
+    await timeout.fill("-1");
+    await startSaving();
+    await reads(messages, "Nothing was saved.");
+    await timeout.fill("-2");
+    await messages.getByText("Nothing was saved.").waitFor({ state: "detached" });
+  });
+
+  test("three invalid edits of six are found and corrected with three keys and the values", async () => {
+    const { page, field, edits, focused, save, stored, expand } = await openShared({ "app.list": [1] });
+    const number = (name: string) => field(`Number ${name}`).getByRole("spinbutton");
+    for (const name of ["one", "two", "three", "four", "five"]) {
+      await number(name).fill(["two", "four"].includes(name) ? "12" : "3");
+    }
+    await expand("List");
+    await field("List").getByRole("spinbutton", { name: "List, entry 1" }).fill("99");
+    await reads(edits, "3 of 6 edits are invalid");
+    const before = await page.evaluate<number>("actions.keys");
+    for (const name of ["Number two", "Number four", "List, entry 1"]) {
+      await press(page, "F8");
+      await poll(focused).toBe(`spinbutton ${name}`);
+      await page.keyboard.type("7");
+    }
+    expect(await page.evaluate<number>("actions.keys")).toBe(before + 6);
+    await poll(() => edits.innerText()).not.toContain("invalid");
+    await save();
+    expect(await stored("app")).toEqual({ one: 3, two: 7, three: 3, four: 7, five: 3, list: [7] });
+  });
+
+  test("Next and Previous go round the invalid edits, each problem is there once", async () => {
+    const { page, field, edits, focused, startSaving } = await openShared();
+    for (const name of ["one", "three"]) await field(`Number ${name}`).getByRole("spinbutton").fill("11");
+    const go = (to: string) => edits.getByRole("button", { name: `${to} invalid edit` }).click();
+    await go("Next");
+    await poll(focused).toBe("spinbutton Number one");
+    await go("Previous");
+    await poll(focused).toBe("spinbutton Number three");
+    await startSaving();
+    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
+    expect(await field("Number one").getByRole("alert").allInnerTexts()).toHaveLength(1);
+    for (const name of ["one", "three"])
+      await page.getByRole("button", { name: `Discard the edit: Number ${name}` }).click();
+  });
+
+  test("of many repositories says how far it is, and can be cancelled: what was saved is one undo", async () => {
+    const repositories = { blog: {}, shop: {}, store: {} };
+    const { page, screen, edits, requests, messages } = await openScreen(repositories, {
+      page: { hold: ["config/set"] },
+    });
+    const drafts = Object.keys(repositories).map(repo => ({ repo, field: "svc.timeout", value: 7 }));
+    await screen.t.owner.call("draft/set", { drafts });
+    await reads(edits, "3 edits in 3 repositories, not saved");
+    await edits.getByRole("button", { name: "Save", exact: true }).click();
+    await requests.untilHeld();
+    await reads(edits, "Saving 1 of 3…");
+    requests.release();
+    await requests.untilHeld();
+    await reads(edits, "Saving 2 of 3…");
+    await edits.getByRole("button", { name: "Cancel the save" }).click();
+    requests.release();
+    await reads(messages, "Saved 2 fields in blog and shop. Cancelled: 1 edit is not saved.");
+    await reads(edits, "1 edit, not saved");
+    expect(requests.asked("config/set")).toBe(2);
+    await messages.getByRole("button", { name: "Undo" }).click();
+    for (const repo of ["blog", "shop"]) await poll(() => screen.stored(repo, "svc.timeout")).toBe(undefined);
+    await page.getByRole("button", { name: "Discard all" }).click();
+  });
+});
