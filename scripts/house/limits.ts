@@ -20,7 +20,7 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 62_500,
+  testLines: 63_500,
   promisesLines: 160,
   mutants: 350,
   filesSideBySide: 12,
@@ -56,7 +56,7 @@ export const limits: Limits = {
     "main/store/state/repository-context.ts": { lines: 305, reason: "one class with the state of one repository" },
     "main/store/store.ts": { lines: 320, reason: "only puts parts together, which have their own files" },
     "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
-    "shared/protocol.ts": { lines: 725, reason: "the protocol's types, in one file to read" },
+    "shared/protocol.ts": { lines: 745, reason: "the protocol's types, in one file to read" },
   },
 };
 
