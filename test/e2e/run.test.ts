@@ -102,7 +102,7 @@ describe("repoconf run", () => {
     const folder = await addTree("other", { svc });
     const { output: key } = await home.run(["key", "create", "tool"]);
     const environment = { REPOCONF_API_KEY: key.trim() };
-    await home.refuse(3, ["run", "--", ...script("console.log('ran')")], "svc.envvars", { folder, environment });
+    await home.refuse(5, ["run", "--", ...script("console.log('ran')")], "svc.envvars", { folder, environment });
   });
 
   test("two values for one variable are refused, naming both fields", async () => {
