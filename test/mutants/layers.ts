@@ -74,7 +74,7 @@ export const mutants = [
     },
     "the worktree's own number in its past values": {
       file: "main/store/history/repository-history.ts",
-      find: "if (only !== undefined && others.length === 0 && only.slot === undefined) return only;",
+      find: "if (only !== undefined && others.length === 0 && only.slot === undefined) return { ...only, stored: only.config };",
       replace: "if (only !== undefined) return only;",
       name: "is taken as it is",
     },
