@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { schemaPace } from "../../shared/schema/schema-pace.ts";
 import { mappingSubschemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens } from "../../shared/value-edit.ts";
 import { standingFor } from "./schema-faults.ts";
@@ -34,11 +34,10 @@ export function* keepingReferences(
 ): Generator<void, JsonObject> {
   /** By reference: the name in `$defs`. */
   const names = new Map<string, string>();
-  let steps = 0;
+  const isLong = schemaPace();
   function* copy(part: JsonValue): Generator<void, JsonValue> {
     if (!isJsonObject(part)) return part;
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     const made = standingFor(yield* mappingSubschemas(part, copy), part);
     const { $ref } = made;
     if (typeof $ref !== "string" || !isMoved($ref)) return made;

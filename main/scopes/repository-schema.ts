@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { schemaPace } from "../../shared/schema/schema-pace.ts";
+import { SchemaResources } from "../../shared/schema/schema-resources.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { escapedToken } from "../../shared/value-edit.ts";
 import { nextTurn, runInParts } from "../time/turns.ts";
@@ -24,6 +25,8 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
     // It was read from a scope's file, so it is a JSON object.
     const whole = rest as JsonObject;
     const resources = await runInParts(SchemaResources.reading(whole));
+    // Each of many scopes may take nearly as long as what is done at once.
+    await nextTurn();
     const places = await runInParts(placesOf(whole, resources, `#/properties/config/properties/${name}`));
     properties[name] = withOldNames(await runInParts(flattening(whole, resources, places)), renamed);
   }
@@ -54,7 +57,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
  */
 function* flattening(whole: JsonObject, resources: SchemaResources, places: Places): Generator<void, JsonObject> {
   let isReferred = false;
-  let steps = 0;
+  const isLong = schemaPace();
   function* moveAll(values: readonly JsonValue[]): Generator<void, JsonValue[]> {
     const moved: JsonValue[] = [];
     for (const value of values) moved.push(yield* move(value));
@@ -70,8 +73,7 @@ function* flattening(whole: JsonObject, resources: SchemaResources, places: Plac
     // A replacer of JSON.stringify would take five times as long.
     if (typeof value !== "object" || value === null) return value;
     if (!isJsonObject(value)) return yield* moveAll(value);
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     if (!resources.schemas.has(value)) return yield* moveMembers(value, () => true);
     const { $ref, $dynamicRef, $id: _, $anchor: __, $dynamicAnchor: ___, ...others } = value;
     // Each is resolved like a `$ref`; if a schema has both, both apply.
@@ -110,11 +112,10 @@ type Places = ReadonlyMap<JsonObject, string>;
 /** The new place of each schema, as a reference. Yields now and then. */
 function* placesOf(whole: JsonObject, resources: SchemaResources, place: string): Generator<void, Places> {
   const places = new Map<JsonObject, string>();
-  let steps = 0;
+  const isLong = schemaPace();
   function* visit(value: JsonValue, at: string): Generator<void, void> {
     if (typeof value !== "object" || value === null) return;
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     const isSchema = isJsonObject(value) && resources.schemas.has(value);
     if (isSchema) places.set(value, at);
     for (const [name, member] of Object.entries(value))

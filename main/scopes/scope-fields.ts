@@ -1,6 +1,6 @@
 import { isFieldName } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { schemaPace } from "../../shared/schema/schema-pace.ts";
 import { mappingSubschemas, type SubschemaMaker } from "../../shared/schema/subschemas.ts";
 import { fieldKeywords, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { keepingReferences, pointedTo, tokensOf } from "./kept-references.ts";
@@ -36,11 +36,7 @@ export function* collectingFields(root: JsonObject): Generator<void, ScopeFields
   /** Properties that are no field, or a field with other rules: references to them need what they were. */
   const moved = new Set<string>();
   const seen = new Set<JsonValue>();
-  let steps = 0;
-  const isLong = () => {
-    steps += 1;
-    return steps % schemasAtOnce === 0;
-  };
+  const isLong = schemaPace();
   function* visit(schema: JsonValue | undefined): Generator<void, void> {
     if (!isJsonObject(schema ?? null) || seen.has(schema ?? null)) return;
     const { $ref, allOf, properties, required: names, additionalProperties, ...rest } = schema as JsonObject;

@@ -7,7 +7,8 @@ import { type PatternMaker, SchemaCompiler } from "../../shared/schema/compile-s
 import { endlessReferences } from "../../shared/schema/endless-references.ts";
 import { formats } from "../../shared/schema/formats.ts";
 import { patternOrUnchecked, whyUnchecked } from "../../shared/schema/linear-pattern.ts";
-import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { schemaPace } from "../../shared/schema/schema-pace.ts";
+import { SchemaResources } from "../../shared/schema/schema-resources.ts";
 import type { TextPattern } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import { markingMasks } from "../../shared/scopes/masks.ts";
@@ -241,11 +242,10 @@ export function* compilingScope(
   };
   const notes = [...collected.notes];
   const ignored = new IgnoredKeywords();
-  let read = 0;
+  const isLong = schemaPace();
   let hasFormats = false;
   for (const one of resources.schemas) {
-    read += 1;
-    if (read % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     ignored.add(one);
     hasFormats ||= typeof one["format"] === "string" && formats.has(one["format"]);
     for (const source of patternsOf(one)) {

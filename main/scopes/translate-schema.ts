@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import { schemaPace } from "../../shared/schema/schema-pace.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { joinPointer, pointerTokens, valueAt } from "../../shared/value-edit.ts";
 import { knownKeywords } from "./meta-schema.ts";
@@ -62,7 +62,7 @@ class Translation {
   /** Schemas that references find behind keywords which are not known, such as a group of definitions; by their names in `$defs`. */
   readonly #elsewhere = new Map<string, JsonObject>();
   readonly #faults: SchemaFault[] = [];
-  #steps = 0;
+  readonly #isLong = schemaPace();
 
   constructor(root: JsonObject) {
     this.#root = root;
@@ -121,12 +121,6 @@ class Translation {
       );
     for (const [inner, from, to] of this.#schemasIn(schema))
       yield* this.#index(inner, base, draft, pointer + joinPointer(from), [...place, ...to]);
-  }
-
-  /** Counts a schema; whether it is time to yield. */
-  #isLong(): boolean {
-    this.#steps += 1;
-    return this.#steps % schemasAtOnce === 0;
   }
 
   /** What is directly in a schema and may be one, with the way to it here and in the translation. */

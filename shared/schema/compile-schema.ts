@@ -4,7 +4,8 @@ import { fieldKeywords } from "../scopes/scope-schema.ts";
 import { type InvalidKeyword, SchemaError } from "./keyword.ts";
 import { keywords } from "./keywords.ts";
 import { linearPattern } from "./linear-pattern.ts";
-import { SchemaResources, schemasAtOnce } from "./schema-resources.ts";
+import { schemaPace } from "./schema-pace.ts";
+import { SchemaResources } from "./schema-resources.ts";
 import type { CheckedSchema, SchemaCheck, SchemaProblem, TextPattern } from "./schema-walk.ts";
 import { SchemaWalk } from "./schema-walk.ts";
 import { OutOfStepsError, partsOf, type SpareSteps, StepBudget } from "./step-budget.ts";
@@ -81,9 +82,10 @@ export class SchemaCompiler {
   *#filling(schema: JsonValue): Generator<void, CheckedSchema> {
     try {
       const checked = this.#schema(schema);
-      for (let count = 1; this.#unfilled.length > 0; count++) {
+      const isLong = schemaPace();
+      while (this.#unfilled.length > 0) {
         this.#unfilled.pop()?.();
-        if (count % schemasAtOnce === 0) yield;
+        if (isLong()) yield;
       }
       const invalid = this.#invalid;
       if (invalid.length === 0) return checked;

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { type SchemaResources, schemasAtOnce } from "./schema-resources.ts";
+import { schemaPace } from "./schema-pace.ts";
+import type { SchemaResources } from "./schema-resources.ts";
 import { subschemas } from "./subschemas.ts";
 
 /** Keywords whose schemas are about the same value as the schema that has them. */
@@ -16,13 +17,12 @@ export function* endlessReferences(resources: SchemaResources): Generator<void, 
   const found = new Set<JsonObject>();
   const done = new Set<JsonObject>();
   const open = new Map<JsonObject, Iterator<JsonObject>>();
-  let steps = 0;
+  const isLong = schemaPace();
   for (const start of resources.schemas) {
     // A stack of our own: a chain of references may be longer than the one of calls.
     const path = [start];
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-      steps += 1;
-      if (steps % schemasAtOnce === 0) yield;
+      if (isLong()) yield;
       const inner = open.get(at) ?? nextOf(at, resources);
       open.set(at, inner);
       const next = done.has(at) ? undefined : inner.next();

@@ -1,8 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.ts";
+import { schemaPace } from "./schema-pace.ts";
 import { subschemas } from "./subschemas.ts";
-
-/** Schemas to read or compile before yielding: a few milliseconds of work. */
-export const schemasAtOnce = 1_000;
 
 /**
  * The schemas of a file, and what their references point to. A reference stays within the file, and within the part that an `$id`
@@ -23,13 +21,14 @@ export class SchemaResources {
   /** Reads the file whose root is `root`. Yields now and then. */
   static *reading(root: JsonObject): Generator<void, SchemaResources> {
     const resources = new SchemaResources(root);
+    const isLong = schemaPace();
     const found: [schema: JsonObject, part: JsonObject][] = [[root, root]];
     for (let next = found.pop(); next !== undefined; next = found.pop()) {
       const [schema, part] = next;
       if (resources.#schemas.has(schema)) continue;
       const own = resources.#add(schema, part);
       for (const inner of subschemas(schema)) found.push([inner, own]);
-      if (resources.#schemas.size % schemasAtOnce === 0) yield;
+      if (isLong()) yield;
     }
     return resources;
   }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { runToEnd } from "../run-to-end.ts";
-import { SchemaResources, schemasAtOnce } from "../schema/schema-resources.ts";
+import { schemaPace } from "../schema/schema-pace.ts";
+import { SchemaResources } from "../schema/schema-resources.ts";
 import { subschemas } from "../schema/subschemas.ts";
 import type { FieldSchema, ScopeSchema, ValueSchema } from "./scope-schema.ts";
 import { maskValue } from "./value-text.ts";
@@ -62,10 +63,9 @@ export function withMasks(scope: ScopeSchema): ScopeSchema {
 export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): Generator<void, FieldSchemas> {
   const leadingTo = new Map<JsonObject, JsonObject[]>();
   const found: JsonObject[] = [];
-  let steps = 0;
+  const isLong = schemaPace();
   for (const schema of resources.schemas) {
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     // What a reference leads to is not always there, and may be masked.
     if (schema["x-masked"] === true || hasLostReference(schema, resources)) found.push(schema);
     for (const target of targetsOf(schema, resources)) {
@@ -76,8 +76,7 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   }
   const masking = new Set(found);
   for (let next = found.pop(); next !== undefined; next = found.pop()) {
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     for (const from of leadingTo.get(next) ?? []) {
       if (masking.has(from)) continue;
       masking.add(from);
@@ -86,8 +85,7 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   }
   function* mark(schema: JsonValue): Generator<void, JsonValue> {
     if (!isJsonObject(schema) || !masking.has(schema) || schema["x-masked"] === true) return schema;
-    steps += 1;
-    if (steps % schemasAtOnce === 0) yield;
+    if (isLong()) yield;
     if (hasLostReference(schema, resources)) return { ...schema, "x-masked": true };
     const stepped = new Set(steppedInto(schema));
     const isHidden = [...targetsOf(schema, resources)].some(target => !stepped.has(target) && masking.has(target));

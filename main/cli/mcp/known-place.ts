@@ -1,9 +1,9 @@
-import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { inTreeFileName } from "../../git/work-tree.ts";
 import type { Home } from "../../home/home.ts";
+import { isThere } from "../../home/prepare-home.ts";
 import { markName } from "../../hook/marks.ts";
 
 /**
@@ -15,14 +15,7 @@ export async function knownPlace(folder: string, { folders }: Pick<Home, "folder
   const tree = await findWorkTree(here);
   if (tree !== undefined) return tree.folder;
   for (let at = here; ; at = dirname(at)) {
-    if ((await exists(join(at, inTreeFileName))) || (await exists(join(folders, at, markName)))) return at;
+    if ((await isThere(join(at, inTreeFileName))) || (await isThere(join(folders, at, markName)))) return at;
     if (dirname(at) === at) return undefined;
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -35,13 +35,14 @@ export async function undoRevisions(
   const { repo } = options;
   if (!mayWriteIn(caller, repo, store, scopes)) return { result: [], errors: [notWritable(repo)] };
   const wanted = { caller, revisions: new Set(undo), fields: fields && new Set(fields), layer };
+  const oldest = Math.min(...undo);
   for (let tries = 1; ; tries += 1) {
     const repository = await store.repositories.load(repo);
     const state = await repository.read();
     const head = await repository.files.treeFolder?.readHead();
     const plan = new UndoPlan({ ...wanted, head }, state, scopes);
     for await (const record of historyFrom(repository, state.revision, turn)) {
-      if (plan.isComplete || record.revision < Math.min(...undo)) break;
+      if (plan.isComplete || record.revision < oldest) break;
       if (record.kind === "change") plan.add(record);
     }
     const { restored, left } = plan;
