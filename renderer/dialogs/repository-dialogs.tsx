@@ -5,8 +5,8 @@ import { copyText } from "../state/copy.ts";
 import { go } from "../state/navigation.ts";
 import { notify } from "../state/notices.ts";
 import { screenStore, shownRepository, useScreen } from "../state/store.ts";
+import { ActionDialog } from "./action-dialog.tsx";
 import { FolderInput, folderAt } from "./folder-input.tsx";
-import { RepositoryForm } from "./repository-form.tsx";
 
 interface RepositoryDialogProps {
   readonly what: "rename" | "move" | "remove";
@@ -30,7 +30,7 @@ function Rename({ entry, onClose }: DialogProps) {
   const [name, setName] = useState(entry.name);
   const wanted = name.trim();
   return (
-    <RepositoryForm
+    <ActionDialog
       title={`Rename ${entry.name}`}
       action={["Rename", "Renaming…"]}
       unavailable={wanted === "" || wanted === entry.name}
@@ -52,14 +52,14 @@ function Rename({ entry, onClose }: DialogProps) {
           onChange={event => setName(event.target.value)}
         />
       </label>
-    </RepositoryForm>
+    </ActionDialog>
   );
 }
 
 function Move({ entry, onClose }: DialogProps) {
   const [folder, setFolder] = useState(entry.path ?? "");
   return (
-    <RepositoryForm
+    <ActionDialog
       title={`The folder of ${entry.name}`}
       action={["Use this folder", "Checking…"]}
       unavailable={folder.trim() === "" || folder.trim() === entry.path}
@@ -73,7 +73,7 @@ function Move({ entry, onClose }: DialogProps) {
         {entry.inTree && " The values of the .repoconf.json there apply then."}
       </p>
       <FolderInput folder={folder} own={entry.id} onFolder={setFolder} />
-    </RepositoryForm>
+    </ActionDialog>
   );
 }
 
@@ -81,7 +81,7 @@ function Remove({ entry, onClose }: DialogProps) {
   const worktrees = useScreen(state => state.repositories?.filter(({ base }) => base === entry.id).length ?? 0);
   const edits = useScreen(state => [...state.pending.values()].filter(({ repo }) => repo === entry.id).length);
   return (
-    <RepositoryForm
+    <ActionDialog
       title={`Remove ${entry.name}?`}
       action={["Remove", "Removing…"]}
       onSubmit={async () => {
@@ -115,7 +115,7 @@ function Remove({ entry, onClose }: DialogProps) {
           {edits === 1 ? "An edit of it that is not saved is" : `${edits} edits of it that are not saved are`} lost.
         </p>
       )}
-    </RepositoryForm>
+    </ActionDialog>
   );
 }
 

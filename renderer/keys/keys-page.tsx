@@ -1,12 +1,12 @@
 import { useState } from "react";
 import type { FoundHistoryEntry, ListedKey } from "../../shared/protocol.ts";
+import { ActionDialog } from "../dialogs/action-dialog.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { When } from "../page/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
-import { EndDialog } from "./end-dialog.tsx";
 import { describeGrants, describeRight } from "./grant-words.ts";
 import { LastChange, RevertKeyDialog, useLastChanges } from "./key-changes.tsx";
 import { useKeyList } from "./use-key-list.ts";
@@ -66,11 +66,10 @@ export function KeysPage() {
       )}
       {reverting !== undefined && <RevertKeyDialog entry={reverting} onClose={() => setReverting(undefined)} />}
       {ended !== undefined && (
-        <EndDialog
+        <ActionDialog
           title={`Revoke the key ${ended.name}?`}
-          action="Revoke key"
-          pending="Revoking…"
-          end={async () => {
+          action={["Revoke key", "Revoking…"]}
+          onSubmit={async () => {
             await daemon().run("key/revoke", { id: ended.id });
             notify("done", `Revoked the key ${ended.name}.`);
           }}
@@ -82,7 +81,7 @@ export function KeysPage() {
               <UseWords entry={ended} />
             </strong>
           </p>
-        </EndDialog>
+        </ActionDialog>
       )}
     </article>
   );

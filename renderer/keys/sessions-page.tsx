@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { ListedKey } from "../../shared/protocol.ts";
+import { ActionDialog } from "../dialogs/action-dialog.tsx";
 import { signOut } from "../dialogs/sign-out.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
@@ -7,7 +8,6 @@ import { When } from "../page/when.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
-import { EndDialog } from "./end-dialog.tsx";
 import { useKeyList } from "./use-key-list.ts";
 
 /** The owner's windows, each with a button to end its session. */
@@ -60,18 +60,17 @@ export function SessionsPage() {
         </div>
       )}
       {ended.length > 0 && (
-        <EndDialog
+        <ActionDialog
           title={ended.length === 1 ? "End this session?" : `End ${ended.length} sessions?`}
-          action={ended.length === 1 ? "End session" : "End sessions"}
-          pending="Ending…"
-          end={async () => {
+          action={[ended.length === 1 ? "End session" : "End sessions", "Ending…"]}
+          onSubmit={async () => {
             for (const { id } of ended) await daemon().run("key/revoke", { id });
             notify("done", ended.length === 1 ? "Ended 1 session." : `Ended ${ended.length} sessions.`);
           }}
           onClose={() => setEnding([])}
         >
           <p>Its window is disconnected immediately. Unsaved edits there can then only be read and copied.</p>
-        </EndDialog>
+        </ActionDialog>
       )}
     </article>
   );

@@ -1,9 +1,8 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startAgent } from "../helpers/agent.ts";
-import { type CommandHome, makeServedHome } from "../helpers/command-home.ts";
-import { git } from "../helpers/git.ts";
+import { addShopWithWorktree, type CommandHome, makeServedHome } from "../helpers/command-home.ts";
 
 /*
  * What an agent is told where one layer hides another: a repository in a work tree, with a linked worktree, and local values of both.
@@ -13,13 +12,8 @@ let home: CommandHome;
 let [main, linked, keyFile] = ["", "", ""];
 beforeAll(async () => {
   home = await makeServedHome();
-  [main, linked] = [join(home.workFolder, "main"), join(home.workFolder, "linked")];
+  [main, linked] = await addShopWithWorktree(home, "--in-tree");
   keyFile = join(home.homeFolder, "agent.key");
-  await mkdir(main);
-  await git(main, "init", "-q");
-  await git(main, "commit", "-q", "--allow-empty", "-m", "first");
-  await git(main, "worktree", "add", "-q", linked);
-  await home.succeed(["repo", "add", main, "--id", "shop", "--in-tree"]);
   const create = [
     "key",
     "create",

@@ -8,6 +8,7 @@ import {
   addRepositories,
   addScope,
   addShop,
+  addShopWithWorktree,
   type CommandHome,
   makeCommandHome,
   makeServedHome,
@@ -202,12 +203,7 @@ describe.each(eras)(
 
 test("in a linked worktree, an agent sets local values of that worktree, unless it says shared", async () => {
   await using home = await makeServedHome();
-  const [main, linked] = [join(home.workFolder, "main"), join(home.workFolder, "linked")];
-  await mkdir(main);
-  await git(main, "init", "-q");
-  await git(main, "commit", "-q", "--allow-empty", "-m", "first");
-  await git(main, "worktree", "add", "-q", linked);
-  await home.succeed(["repo", "add", main, "--id", "shop"]);
+  const [main, linked] = await addShopWithWorktree(home);
   const { args } = await setUp(home, "claude", "--write", "--repo", "shop");
   const reason = "try";
   const set = async (timeout: number, more: object = {}) => {
@@ -459,12 +455,7 @@ describe("repoconf mcp --setup", () => {
 
   test("in a linked worktree it is for the repository; after changes the next key has another name, for the same settings", async () => {
     await using home = await makeServedHome();
-    const [main, linked] = [join(home.workFolder, "main"), join(home.workFolder, "linked")];
-    await mkdir(main);
-    await git(main, "init", "-q");
-    await git(main, "commit", "-q", "--allow-empty", "-m", "first");
-    await git(main, "worktree", "add", "-q", linked);
-    await home.succeed(["repo", "add", main, "--id", "shop", "--name", "shop", "--in-tree"]);
+    const [main, linked] = await addShopWithWorktree(home, "--name", "shop", "--in-tree");
     const setUpHere = () => home.run(["mcp", "--setup", "claude", "--write"], { folder: linked });
     const first = await setUpHere();
     expect(first).toMatchObject({ code: 0, errorOutput: expect.not.stringContaining("\\n") });

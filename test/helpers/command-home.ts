@@ -8,6 +8,7 @@ import { homeAt } from "../../main/home/home.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { CommandRequest } from "./command-worker.ts";
 import { startTestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+import { git } from "./git.ts";
 import {
   cleanEnvironment,
   type Finished,
@@ -117,6 +118,17 @@ export async function addShop(home: CommandHome, ...sets: readonly (readonly str
   await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
   for (const set of sets) await home.succeed(["set", ...set]);
   return home;
+}
+
+/** Adds a repository called shop with a linked worktree; `options`: of `repo add`. Returns both folders. */
+export async function addShopWithWorktree({ workFolder, succeed }: CommandHome, ...options: readonly string[]) {
+  const [main, linked] = [join(workFolder, "main"), join(workFolder, "linked")] as const;
+  await mkdir(main);
+  await git(main, "init", "-q");
+  await git(main, "commit", "-q", "--allow-empty", "-m", "first");
+  await git(main, "worktree", "add", "-q", linked);
+  await succeed(["repo", "add", main, "--id", "shop", ...options]);
+  return [main, linked] as const;
 }
 
 /** Starts a watch of the shop, and sets values until it tells of one. */

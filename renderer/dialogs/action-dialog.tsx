@@ -4,7 +4,7 @@ import { Failure } from "../fields/problems.tsx";
 import { messageOf } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
-interface RepositoryFormProps {
+interface ActionDialogProps {
   readonly title: string;
   /** What the button says, and what it says while it is under way. */
   readonly action: readonly [text: string, pending: string];
@@ -15,8 +15,8 @@ interface RepositoryFormProps {
   onClose(): void;
 }
 
-/** A dialog that changes one thing of a repository: it closes once that is done, and says why it is not. */
-export function RepositoryForm(props: RepositoryFormProps) {
+/** A dialog that does one thing, such as removing a repository or ending a session: it closes once that is done, and says why it is not. */
+export function ActionDialog(props: ActionDialogProps) {
   const { title, action, unavailable = false, children, onSubmit, onClose } = props;
   const [problem, setProblem] = useState<string>();
   const [pending, setPending] = useState(false);
