@@ -9,7 +9,7 @@ import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
 import { findRepository, orDefault, useScreen } from "../state/store.ts";
-import { textOfUnread } from "../state/unread-text.ts";
+import { textOfUnread, unreadPlaces } from "../state/unread-text.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
 import { OverrideBadge, OverrideTools, StepBadge } from "./field-override.tsx";
@@ -156,7 +156,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
         </div>
       )}
       {pending !== undefined && <MeanwhileNote edit={pending} schema={schema} />}
-      {pending?.refusal !== undefined && problems.length === 0 && (
+      {pending?.refusal !== undefined && (problems.length === 0 || unreadPlaces(pending.value).length > 0) && (
         <p className="problem" role="alert">
           {pending.refusal}
         </p>
