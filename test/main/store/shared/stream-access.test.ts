@@ -84,6 +84,8 @@ describeWithNats("a log on a cluster", () => {
     await using desk = await start("desk", "team", { replicas: 3 });
     for (const daemon of [desk, laptop])
       await until(async () => JSON.stringify(await replicasOf(daemon)) === "[3,false]", "three servers");
+    // The servers may have chosen a leader while it started.
+    await until(async () => (await desk.owner.call("repo/list", { repo: "shop" })).result.length === 1, "the shop");
     expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 41 })).errors).toEqual([]);
     await using other = await start("other", "fresh");
     expect(await replicasOf(other)).toEqual([3, false]);
