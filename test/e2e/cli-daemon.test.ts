@@ -189,8 +189,11 @@ describe.concurrent("the daemon behind the command line", () => {
     }, "the watch to tell of the broken file");
     await writeFile(file, text);
     await untilPrinted("shop (shop): no more problems");
-    process.kill((await home.endpoint()).pid, "SIGKILL");
+    const { pid } = await home.endpoint();
+    process.kill(pid, "SIGKILL");
     await untilPrinted("connection lost");
+    // Until it is gone, its other socket may still take a request that nobody answers.
+    await until(() => !isProcessThere(pid), "the daemon to be gone");
     await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
     await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
     await untilPrinted("svc.timeout: 900 -> 8");
