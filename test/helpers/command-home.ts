@@ -55,7 +55,7 @@ export async function makeCommandHome(isOnPort = isPortRun) {
     start: (args: readonly string[], options: RunOptions = {}) =>
       startProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], placed(options)),
     /** The content of `daemon.json` while a daemon runs. */
-    endpoint: async (): Promise<{ readonly url: string; readonly pid: number }> =>
+    endpoint: async (): Promise<{ readonly url: string; readonly pid: number; readonly socket?: string }> =>
       JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
     [Symbol.asyncDispose]: async () => {
       // Does what `repoconf stop` does, but without a process, because hundreds of tests end here.
