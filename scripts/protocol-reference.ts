@@ -1,6 +1,6 @@
 /**
- * Generates docs/asyncapi.json, and the tables of the svc scope and of HTTP statuses in docs/protocol.md, from the schemas in the code; with --check, only
- * compares and exits with code 1 if one of them is out of date.
+ * Generates docs/asyncapi.json, the tables of the svc scope in docs/protocol.md and docs/getting-started.md, and that of HTTP statuses, from
+ * the schemas in the code; with --check, only compares and exits with code 1 if one of them is out of date.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -126,6 +126,14 @@ function svcTable(): string {
   return ["| field | type | limits | default |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
+/** What each field is for, in words, for people who have never heard of the scope. */
+function svcMeanings(): string {
+  const rows = Object.entries(svcSchema.properties).map(
+    ([name, { description, default: value }]) => `| \`svc.${name}\` | ${description} | \`${JSON.stringify(value)}\` |`,
+  );
+  return ["| field | what it says | default |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
 function limitsOf(schema: FieldSchema): string {
   const { minimum, maximum, maxLength, pattern, description, items, enum: choices } = schema;
   const parts: string[] = [];
@@ -175,8 +183,10 @@ function withTable(text: string, name: string, table: string): string {
 }
 
 const protocol = await readFile(resolve(documents, "protocol.md"), "utf8");
+const gettingStarted = await readFile(resolve(documents, "getting-started.md"), "utf8");
 const wanted: { readonly [file: string]: string } = {
   "asyncapi.json": `${JSON.stringify(asyncApi(), null, 2)}\n`,
+  "getting-started.md": withTable(gettingStarted, "svc meanings", svcMeanings()),
   "protocol.md": withTable(withTable(protocol, "svc fields", svcTable()), "statuses", statusTable()),
 };
 for (const [file, text] of Object.entries(wanted)) {

@@ -2,6 +2,7 @@
 import { type ClientOptions, RepoconfClient } from "../../shared/client/client.ts";
 import type { LocateOptions } from "./find-key.ts";
 import { locateDaemon } from "./locate.ts";
+import { problemOfNode } from "./needed-node.ts";
 
 export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
 export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
@@ -12,8 +13,13 @@ export type { LocateOptions } from "./find-key.ts";
 
 export interface ConnectOptions extends LocateOptions, Partial<Pick<ClientOptions, "timeout" | "onIndexing">> {}
 
-/** Connects to the home's running daemon. Throws RepoconfError 1200 if there is none, 1100 if the key is invalid. */
+/**
+ * Connects to the home's running daemon. Throws RepoconfError 1200 if there is none, 1100 if the key is invalid; Error if this Node is too
+ * old.
+ */
 export async function connect(options: ConnectOptions = {}): Promise<RepoconfClient> {
+  const problem = problemOfNode();
+  if (problem !== undefined) throw new Error(problem);
   const { timeout, onIndexing, ...where } = options;
   const client = new RepoconfClient({
     locate: () => locateDaemon(where),

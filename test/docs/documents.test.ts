@@ -4,6 +4,7 @@ import { type Command, CommanderError, type Option } from "commander";
 import { expect, test } from "vitest";
 import { createProgram } from "../../main/cli/program.ts";
 import packageJson from "../../package.json" with { type: "json" };
+import { errorNames } from "../../shared/errors.ts";
 import { operationNames } from "../helpers/protocol-table.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 
@@ -71,6 +72,12 @@ test("CONTRIBUTING.md: each file and folder that it names exists", async () => {
 test("docs/protocol.md: each operation is documented, in a row, a heading or a sentence", () => {
   const text = texts.get(join("docs", "protocol.md")) ?? "";
   expect(operationNames.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
+});
+
+test("docs/protocol.md: each error is in a table, with its code and name", () => {
+  const text = texts.get(join("docs", "protocol.md")) ?? "";
+  const missing = Object.entries(errorNames).filter(([code, name]) => !text.includes(`\n| ${code} | ${name} | `));
+  expect(missing).toEqual([]);
 });
 
 test.each([

@@ -74,6 +74,8 @@ describe("repoconf daemon, as a user runs it", () => {
     const errorOutput = "repoconf needs Node 22.13 or newer, but this is Node 20.20.2.\n";
     const nodeArguments = ["--import", pretend];
     expect(await runRepoconf(["daemon"], { nodeArguments })).toEqual({ code: 1, output: "", errorOutput });
+    const tool = await runProcess(process.execPath, [...nodeArguments, "examples/first-tool.mjs"]);
+    expect(tool.errorOutput).toContain(`Error: ${errorOutput}`);
   });
 });
 

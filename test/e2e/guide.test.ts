@@ -6,6 +6,7 @@ import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-d
 
 describe("the guide to a tool of your own", () => {
   test.each([
+    "first-tool.mjs",
     "client.ts",
     "tool.ts",
     "tool.py",

@@ -1,8 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { drawTerminal, linesOfPicture, recordTerminal } from "../../scripts/terminal-picture.ts";
+import { hasTerminal } from "../helpers/command-home.ts";
+import { titleWith } from "../helpers/skips.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
-import { typeSessions } from "../helpers/typed-session.ts";
+import { plain, typeSessions } from "../helpers/typed-session.ts";
 
 test("README.md: its session, typed as it stands after its step that puts repoconf on the PATH, prints what it shows", async context => {
   context.skip(process.platform === "win32", "Windows");
@@ -11,10 +14,29 @@ test("README.md: its session, typed as it stands after its step that puts repoco
   await typeSessions("README.md", 11, step);
 });
 
+test.runIf(hasTerminal)(
+  titleWith(hasTerminal, "script", "README.md: its picture of a terminal shows what the commands print now"),
+  async () => {
+    const picture = await readFile(join(projectFolder, "docs/pictures/terminal.svg"), "utf8");
+    const now = drawTerminal(await recordTerminal());
+    expect(plain(linesOfPicture(now).join("\n"))).toBe(plain(linesOfPicture(picture).join("\n")));
+  },
+);
+
 // On a Mac the home is elsewhere.
 test.skipIf(process.platform !== "linux")(
   "docs/getting-started.md: a day's work, typed as it stands, prints what it shows",
   () => typeSessions("docs/getting-started.md", 15),
+);
+
+test.skipIf(process.platform !== "linux")(
+  "docs/tool-of-your-own.md: a first tool, typed as it stands, prints what it shows",
+  () => typeSessions("docs/tool-of-your-own.md", 7),
+);
+
+test.skipIf(process.platform !== "linux")(
+  "docs/history.md: its session, typed as it stands, prints what it shows",
+  () => typeSessions("docs/history.md", 20),
 );
 
 test.skipIf(process.platform !== "linux")(

@@ -1,4 +1,5 @@
-import { readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { projectFolder, repoconfCommand, runProcess } from "./spawned-daemon.ts";
@@ -6,13 +7,14 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
  * Runs the sessions of a document, `$ COMMAND` and its output in blocks of console text, in a fresh home. Fails unless each
- * command prints every line that the document shows, and there are more than `least` commands. `begin` is the shell line that
- * makes `repoconf` a known command.
+ * command prints every line that the document shows, and there are more than `least` commands. A command that asks in the document gets
+ * the answer that stands there, on a terminal. `begin` is the shell line that makes `repoconf` a known command; the clone of the project
+ * is ~/src/repoconf.
  */
 export async function typeSessions(
   document: string,
   least: number,
-  begin = `alias repoconf="'${process.execPath}' '${repoconfCommand}'"`,
+  begin = 'export PATH="$HOME/bin:$PATH"',
 ): Promise<void> {
   const text = await readFile(join(projectFolder, document), "utf8");
   const steps = [...text.matchAll(/```console\n([\s\S]*?)```/g)]
@@ -25,30 +27,49 @@ export async function typeSessions(
 
   await using folder = await temporaryFolder();
   const home = await realpath(folder.path);
-  const lines = steps.flatMap(({ command }) => ['echo "$ next"', `${command} 2>&1`]);
+  await mkdir(join(home, "bin"));
+  await symlink(process.execPath, join(home, "bin/node"));
+  const program = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+  await writeFile(join(home, "bin/repoconf"), program, { mode: 0o755 });
+  await mkdir(join(home, "src"));
+  await symlink(projectFolder, join(home, "src/repoconf"));
+  const lines = steps.flatMap(({ command, printed }) => {
+    const answer = printed.map(line => /\[y\/N\] (\w+)$/.exec(line)?.[1]).find(word => word !== undefined);
+    const asking = `echo ${answer} | NO_COLOR=1 script -qec '${command}' /dev/null | tr -d '\\r'`;
+    return ['echo "$ next"', answer === undefined ? `${command} 2>&1` : asking];
+  });
   const script = join(home, "session.sh");
-  await writeFile(script, ["shopt -s expand_aliases", begin, ...lines, "repoconf stop > /dev/null"].join("\n"));
+  await writeFile(script, [begin, ...lines, "repoconf stop > /dev/null"].join("\n"));
   const { output } = await runProcess("bash", [script], {
     folder: projectFolder,
-    environment: { HOME: home, XDG_DATA_HOME: "" },
+    // npm keeps its settings and its cache. It would build dist/ again, which other tests use.
+    environment: { HOME: home, XDG_DATA_HOME: "", ...npmOf(homedir()), npm_config_ignore_scripts: "true" },
   });
   const said = output.split("$ next\n").slice(1);
   expect(said).toHaveLength(steps.length);
   for (const [index, { command, printed }] of steps.entries()) {
     const lines = new Set(plain(said[index] ?? "", home).split("\n"));
-    // Tables look different here: the documents show them as on a terminal, but this is a pipe.
+    // Tables look different here, and notes are missing: the documents show them as on a terminal, but this is a pipe.
     const expected = printed
-      .map(line => plain(line, "/home/ada"))
-      .filter(line => !/^(?!TIME)\S+ {2,}|^\.\.\.$|^ {9}|^shop \(ID\)(, revision|$)/.test(line));
+      .map(line => plain(line, "/home/ada").trimEnd())
+      .filter(line => !/^(?!TIME)\S+ {2,}|^\.\.\.$|^ {9}|^shop \(ID\)(, revision|$)|^Older entries: /.test(line));
     const missing = expected.filter(line => !lines.has(line));
     expect(missing, `${command} printed:\n${said[index]}`).toEqual([]);
   }
 }
 
+function npmOf(home: string) {
+  return { npm_config_userconfig: join(home, ".npmrc"), npm_config_cache: join(home, ".npm") };
+}
+
 /** Replaces what differs between machines, repositories and moments. */
-function plain(text: string, home: string): string {
-  return text
-    .replaceAll(home, "~")
-    .replace(/\b[0-9a-f]{24}\b/g, "ID")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
+export function plain(text: string, home = "/home/ada"): string {
+  return (
+    text
+      .replaceAll(home, "~")
+      // What is typed behind a question is shown before it, because it is there already.
+      .replace(/(?<=\[y\/N\]) (\w+$)?/gm, "\n")
+      .replace(/\b[0-9a-f]{24}\b/g, "ID")
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+  );
 }

@@ -73,14 +73,19 @@ test("the typed client has declarations: a correct program compiles, a wrong one
   await mkdir(join(project, "node_modules"), { recursive: true });
   await run("ln", ["-s", installed, join(project, "node_modules/repoconf")]);
   await writeFile(join(project, "package.json"), '{ "type": "module" }');
-  const program = (value: string) => `import { connect } from "repoconf/client";
+  // Types that people write themselves, as the guide shows.
+  const guide = await readFile(join(projectFolder, "docs/tool-of-your-own.md"), "utf8");
+  const merged = /```ts\n(declare module [\s\S]*?)```/.exec(guide)?.[1] ?? "";
+  const program = (value: string, mode: string) => `import { connect } from "repoconf/client";
 using client = await connect();
 await client.set("shop", { "svc.timeout": ${value} });
+await client.set("shop", { "build.mode": "${mode}" });
+${merged}
 export const timeout: number = await client.get("shop", "svc.timeout");
 for await (const change of client.watch({ repo: "shop" })) change.revision.toFixed();
 `;
-  const compile = async (value: string) => {
-    await writeFile(join(project, "tool.ts"), program(value));
+  const compile = async (value: string, mode = "release") => {
+    await writeFile(join(project, "tool.ts"), program(value, mode));
     const tsc = join(projectFolder, "node_modules/typescript/bin/tsc");
     const flags = "--noEmit --strict --target es2024 --module nodenext --lib es2024,esnext.disposable,dom".split(" ");
     return run(process.execPath, [tsc, ...flags, "tool.ts"], { cwd: project }).then(
@@ -90,4 +95,5 @@ for await (const change of client.watch({ repo: "shop" })) change.revision.toFix
   };
   expect(await compile("30")).toBe("compiles");
   expect(await compile('"30"')).toContain("tool.ts(3,");
+  expect(await compile("30", "relese")).toContain("tool.ts(4,");
 });
