@@ -34,7 +34,10 @@ export function sameJson(one: unknown, other: unknown): boolean {
 /** JSON without blanks and with sorted members: two values have the same text exactly if `sameJson`. */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (Array.isArray(value)) {
+    const isFlat = value.every(item => typeof item !== "object" || item === null);
+    return isFlat ? JSON.stringify(value) : `[${value.map(canonicalJson).join(",")}]`;
+  }
   const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(",")}}`;
 }

@@ -55,7 +55,7 @@ export const limits: Limits = {
     "main/store/shared/stream/stream-log.ts": { lines: 475, reason: "one class: the port of the log, over a stream" },
     "main/store/state/repository-context.ts": { lines: 305, reason: "one class with the state of one repository" },
     "main/store/store.ts": { lines: 320, reason: "only puts parts together, which have their own files" },
-    "main/store/values/interpret.ts": { lines: 325, reason: "one pass over the values of a file, and what it finds" },
+    "main/store/values/interpret.ts": { lines: 330, reason: "one pass over the values of a file, and what it finds" },
     "shared/protocol.ts": { lines: 745, reason: "the protocol's types, in one file to read" },
   },
 };

@@ -210,7 +210,8 @@ export class RecordedLife implements AsyncDisposable {
       place: this.place,
       isClean: end.kind === "clean",
       valuesAt,
-      sourceAt,
+      // Before the local values is the revision in which the shared file was found.
+      sourceAt: this.place === "local" ? sourceAt.with(0, "file") : sourceAt,
       file: {
         hasLeftover: isTemporary.test([...end.state.files.keys()].join()),
         state,

@@ -104,7 +104,8 @@ export function answerTo(facts: Facts) {
   ];
   // Where the log ends, as far as this life tells.
   const end = { whole: newest, cut: (log.removed ?? 0) - 1, missing: 0, older: 4 }[log.state];
-  const isBehind = end < newest;
+  // The shared values of a repository have a history of their own, which is there and names an entry.
+  const isBehind = end < newest || (place === "local" && log.state === "missing");
   if (newest >= 5)
     claims.push({ rule: isLeap ? 9 : 8, about: "watch", expected: isLeap || isBehind ? 1110 : "continues" });
   const told = (rule: number, words: string) => claims.push({ rule, about: `told ${words}`, expected: true });

@@ -59,6 +59,11 @@ export const mutants = [
       replace: "this.#told = undefined;",
       name: "name each other",
     },
+    "a damaged record of one layer (the one after it is told to a watcher)": {
+      file: "main/store/history/layered-history.ts",
+      find: "      if (revision === after + 1) break;\n",
+      name: "where a record of one layer is damaged",
+    },
     "one change of two layers in what a watcher missed": {
       file: "main/store/history/layered-history.ts",
       find: "        previous = record;\n",

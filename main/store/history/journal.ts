@@ -34,6 +34,7 @@ import {
   readTail,
   SegmentMissingError,
 } from "./segment.ts";
+import { type RecordsEnd, writeRecords } from "./write-records.ts";
 
 /** How much of a repository's history is kept, by whichever limit is reached first. */
 export interface Retention {
@@ -205,7 +206,10 @@ export class Journal {
       while (remaining.length > 0) {
         // Splits large batches, so that no segment exceeds its limit.
         const part = remaining.slice(0, this.#countFitting(at, remaining));
-        at = (await this.#appendToSegment(at, part, isDurable)) ?? (await this.#startSegment(at, part, config));
+        // A new segment makes what is before it durable.
+        const isLast = part.length === remaining.length;
+        const appended = await this.#appendToSegment(at, part, isDurable && isLast);
+        at = appended ?? (await this.#startSegment(at, part, config));
         this.#head = at;
         remaining = remaining.slice(part.length);
         if (remaining.length > 0) config = valuesAfter(config, part);
@@ -356,8 +360,6 @@ export class Journal {
   ): Promise<JournalHead | undefined> {
     const { segment } = head;
     if (segment === undefined || this.#isFull(segment, head)) return undefined;
-    const { text, hash } = formatLines(records, head.hash);
-    const content = Buffer.from(text);
     const handle = await this.#options.fileSystem.open(segment.path, "r+").catch(ignoreMissing);
     if (handle === undefined) {
       this.reportDamage(new JournalDamageError(segment.path, "it is missing"));
@@ -371,12 +373,12 @@ export class Journal {
       }
       // A rollback failed earlier.
       if (size > head.bytes) await handle.truncate(head.bytes);
-      await writeAll(handle, content, head.bytes);
+      const end = await writeRecords(handle, records, head);
       if (isDurable) await handle.datasync();
+      return headAfter(records, { ...head, ...end });
     } finally {
       await handle.close();
     }
-    return headAfter(records, { ...head, bytes: head.bytes + content.length, hash });
   }
 
   get #segmentLimit(): Retention {
@@ -422,13 +424,12 @@ export class Journal {
     const lastChanges = await Promise.resolve(before).catch(unknownIfDamaged);
     const kept = lastChanges !== undefined && { lastChanges };
     const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config, ...kept } as const;
-    const { text, hash } = formatLines([checkpoint, ...textRecords, ...records], head.hash);
-    const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(ignoreMissing);
+    let end: RecordsEnd;
     try {
       const handle = await fileSystem.open(segment.path, "wx", 0o600);
       try {
-        await writeAll(handle, content, 0);
+        end = await writeRecords(handle, [checkpoint, ...textRecords, ...records], { bytes: 0, hash: head.hash });
         await handle.datasync();
       } finally {
         await handle.close();
@@ -442,7 +443,7 @@ export class Journal {
     // Added only now, because a concurrent reader would report it as missing.
     this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     this.#compactionDue = true;
-    return headAfter(records, { ...head, segment, bytes: content.length, hash });
+    return headAfter(records, { ...head, segment, ...end });
   }
 
   /** Deletes the oldest segments before `newest`, as long as the others cover the retention. */

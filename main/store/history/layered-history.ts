@@ -106,6 +106,7 @@ export class LayeredHistory {
       if (revision <= after) break;
       order.push(index);
       pasts = before;
+      if (revision === after + 1) break;
     }
     if (pasts === undefined) return;
     const begins = pasts.map(({ revision }, index) => (index === 0 ? revision : Math.max(1, revision)));
@@ -153,26 +154,27 @@ export class LayeredHistory {
     const sources = this.#layers.map(layer => groupsOf(layer, turn));
     try {
       const heads = await Promise.all(sources.map(source => source.next()));
-      for (;;) {
+      for (let index = -1; ; ) {
+        // Not before it is needed: if it cannot be read, the record after it still can.
+        const last = sources[index];
+        if (last !== undefined) heads[index] = await last.next();
         // Where one history ends, the number of an earlier revision of another one is not known.
         const isOver = (past: LayerPast, index: number) => heads[index]?.done && past.revision > (index === 0 ? 0 : 1);
         if (pasts.some(isOver)) return;
-        let index = -1;
         let group: Group | undefined;
         for (const [at, head] of heads.entries())
           if (!head.done && (group === undefined || !isNewer(group.record, head.value.record)))
             [index, group] = [at, head.value];
-        const source = sources[index];
-        if (group === undefined || source === undefined) return;
+        if (group === undefined) return;
         const { record, forgets } = group;
         const after = pasts.map((past, at) => (at === index ? { ...past, revision: record.revision } : past));
         const values = applyConfigEdits(after[index]?.values ?? {}, editsBefore(record.changes));
         pasts = after.with(index, { revision: record.revision - 1, values });
-        heads[index] = await source.next();
         // The beginning of a higher layer.
         if (index > 0 && record.revision === 1) continue;
         const revision = revisionOf(after.map(past => past.revision));
-        const isNext = (head: IteratorResult<Group, undefined>) => !head.done && isSameEntry(head.value.record, record);
+        const isNext = (head: IteratorResult<Group, undefined>, at: number) =>
+          at !== index && !head.done && isSameEntry(head.value.record, record);
         const older = heads.some(isNext) ? revision - 1 : undefined;
         const together = newer !== undefined && isSameEntry(newer, record) ? revision + 1 : older;
         newer = record;

@@ -4,7 +4,7 @@ import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
-import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import { partsOf, SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { describeEffect, effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
@@ -192,6 +192,11 @@ export function* interpretingConfig(
   const findings = new Findings(renamed);
   let refreshed = 0;
   let steps = 0;
+  /** Counts steps; returns whether it is time to yield. */
+  const takes = (more: number) => {
+    steps = (steps >= stepsAtOnce ? 0 : steps) + more;
+    return steps >= stepsAtOnce;
+  };
   for (const scopeName of Object.keys(config)) {
     refreshed += 1;
     if (refreshed % checkedAtOnce === 0) yield;
@@ -230,9 +235,13 @@ export function* interpretingConfig(
       }
       const previous = lastGood && configValue(lastGood, scopeName, name);
       const isInService = previous !== undefined && sameJson(previous, value);
+      const setBefore = acknowledged && configValue(acknowledged, scopeName, name);
+      const isOwn = isInService || (setBefore !== previous && sameJson(setBefore, value));
+      // Comparing a large value takes about as long as checking it.
+      const parts = partsOf(value);
+      if (takes(parts)) yield;
       const ownSpare = new SpareSteps();
       const before = spare.taken;
-      const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));
       let problem = field.validate(value, isOwn ? ownSpare : spare);
       // A pattern engine caches its states, so a value that ran out of steps once may need fewer steps each time.
       for (let tries = 1; isOwn && problem?.rule === "steps" && tries < mostTries; tries++) {
@@ -251,11 +260,7 @@ export function* interpretingConfig(
       const serves = !isGood && previous !== undefined && !isInService && isPreviousGood(previous);
       if (isGood) good[name] = value;
       else if (serves) good[name] = previous;
-      steps += ownSpare.taken + spare.taken - before;
-      if (steps >= stepsAtOnce) {
-        yield;
-        steps = 0;
-      }
+      if (takes(parts + ownSpare.taken + spare.taken - before)) yield;
       if (isGood) noteMisfit();
       if (isGood) continue;
       const used = serves ? "its last valid value" : rules.isLayer ? "the value of the layer below" : "its default";

@@ -130,6 +130,36 @@ test("a change of both layers is two revisions that name each other, in events, 
   ]);
 });
 
+test("where a record of one layer is damaged, the history has what came after it, and a watcher who has seen the damaged one continues", async () => {
+  await using shop = await startLayered();
+  await shop.set({ "svc.timeout": 5, layer: "local" });
+  await shop.set({ "svc.timeout": 66, layer: "local" });
+  await shop.set({ "svc.timeout": 40, layer: "shared" });
+  await shop.set({ "svc.timeout": 7, layer: "local" });
+  await shop.set({ "svc.timeout": 8, layer: "local" });
+  await shop.t.daemon.close();
+  const journal = join(shop.t.homeFolder, "journal");
+  let damaged = 0;
+  for (const name of await readdir(journal, { recursive: true })) {
+    const text = await readFile(join(journal, name), "utf8").catch(() => "");
+    if (!text.includes('"after":66')) continue;
+    damaged += 1;
+    await writeFile(join(journal, name), text.replace('"after":66', '"after":67'));
+  }
+  expect(damaged).toBe(1);
+  await shop.t.restart();
+  const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
+  expect(errors).toMatchObject([{ code: 1110 }]);
+  expect(result.map(seen)).toEqual([
+    [6, "local", "set", [7, 8]],
+    [5, "local", "set", [66, 7]],
+  ]);
+  const watch = async (since: number) =>
+    (await shop.t.owner.call("config/watch", { repo: "shop", since })).errors.map(({ code }) => code);
+  expect([await watch(3), await watch(4)]).toEqual([[1110], []]);
+  await poll(() => shop.changes().map(({ revision }) => revision)).toEqual([5, 6]);
+});
+
 test("an edit of the local file by hand, or a file that a person puts there, changes what counts", async () => {
   await using shop = await startLayered();
   await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 7 } } }));

@@ -3,13 +3,16 @@ import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
+const reason = "x".repeat(700_000);
+
 test.each([
-  ["the very first record", 0],
-  ["a record in a segment", 1],
-  ["a record that begins another segment", 2],
+  ["the very first records, in one write", 0, {}, "write datasync"],
+  ["the very first records, large ones, one after the other", 0, { reason }, "write write datasync"],
+  ["a record in a segment, and one in the next", 1, {}, "write datasync write datasync"],
+  ["a record that begins another segment", 2, {}, "write datasync"],
 ])(
   "%s: whichever call of the append fails, the journal is unchanged and the next append succeeds",
-  async (_what, there) => {
+  async (_what, there, more, writes) => {
     const retention = { revisions: 20, bytes: 64 * 1024 * 1024 };
     let failures = 0;
     for (let failing = 1; ; failing++) {
@@ -20,17 +23,22 @@ test.each([
       const before = await journalFiles(folder.path);
       const { head } = journal;
       let call = 0;
-      fileSystem.before = () => {
+      const operations: string[] = [];
+      fileSystem.before = ({ operation }) => {
+        operations.push(operation);
         call++;
         if (call === failing) throw systemError("EIO");
       };
-      const records = [changeTo(there + 1), changeTo(there + 2)];
+      const records = [changeTo(there + 1), changeTo(there + 2)].map(record => ({ ...record, ...more }));
       const failed = await journal.append(records, configOf(there)).then(
         () => false,
         () => true,
       );
       fileSystem.before = () => {};
-      if (call < failing) break;
+      if (call < failing) {
+        expect(operations.filter(one => one === "write" || one === "datasync").join(" ")).toBe(writes);
+        break;
+      }
       // Failing to delete a missing file, or to close a file that was only read, does no harm.
       if (failed) {
         failures++;
