@@ -178,9 +178,9 @@ export class ChangeCheck {
     });
     const isChange = (edit: LayerEdit) => recorded.includes(edit) || !sameJson(before(edit), edit.value);
     const changed = new Set(accepted.filter(isChange).map(({ layer = "shared" }) => layer));
-    const after = withEdits(layers, accepted);
-    const isDerived = after.length > 1 || accepted.some(edit => isStepped(after, edit, this.#scopes));
-    return { errors, accepted, recorded, changed, ...(isDerived && { after }) };
+    const isLayered = layers.length > 1 || local.length > 0;
+    const isDerived = isLayered || accepted.some(edit => isStepped(layers, edit, this.#scopes));
+    return { errors, accepted, recorded, changed, ...(isDerived && { after: withEdits(layers, accepted) }) };
   }
 
   /** The local edits among these, without lists that cannot be merged with what is below, such as too long ones. */

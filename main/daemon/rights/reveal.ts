@@ -38,6 +38,7 @@ export function hidesAny(
   { scope, field }: ConfigPath,
   ...values: readonly (JsonValue | undefined)[]
 ): boolean {
+  if (mayReveal(caller)) return false;
   const present = layers.map(({ stored }) => configValue(stored, scope, field));
   return isHidden(caller, scopes.field(scope, field)?.schema, ...present, ...values);
 }

@@ -6,7 +6,7 @@ import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
 import type { LayerEdit } from "../../store/types.ts";
 import type { LayerValues } from "../../store/values/counted-values.ts";
 import type { Caller } from "../keys/caller.ts";
-import { hidesAny, isHidden } from "./reveal.ts";
+import { hidesAny, isHidden, mayReveal } from "./reveal.ts";
 import { describeReference, tiedField } from "./write-refusals.ts";
 
 /** Who changes a repository, and the errors found so far. */
@@ -23,6 +23,7 @@ export function tiedToHidden(
   layers: readonly LayerValues[],
   { scope, field }: ConfigPath,
 ): RepoconfError | undefined {
+  if (mayReveal(caller)) return undefined;
   const hidden = scopes.tiedTo(scope, field).find(other => hidesAny(caller, scopes, layers, other));
   if (hidden === undefined) return undefined;
   const other = joinConfigPath(hidden.scope, hidden.field);

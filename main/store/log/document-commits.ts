@@ -27,8 +27,9 @@ export function expandSnapshot(document: DocumentCommit, config: Config): Docume
 }
 
 function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {
-  const listed = (edits: readonly ConfigEdit[]) => edits.map(({ scope, field, value }) => [scope, field, value]);
-  return sameJson(listed(one), listed(other));
+  const isSame = ({ scope, field, value }: ConfigEdit, edit: ConfigEdit | undefined) =>
+    edit?.scope === scope && edit.field === field && sameJson(edit.value, value);
+  return one.length === other.length && one.every((edit, index) => isSame(edit, other[index]));
 }
 
 /** The time, author, reason and machine of a commit. */
