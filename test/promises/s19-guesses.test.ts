@@ -117,6 +117,11 @@ const cases: readonly Case[] = [
   ],
   ["what is taken back", is => [set({ "vault.token": is ? "blue" : "grey" })], takenBack("shared", 3)],
   [
+    "what an undo takes back",
+    is => [set({ "vault.token": is ? "blue" : "grey" })],
+    [set({ "vault.token": "blue", "vault.open": "x" }), ["history/restore", { undo: [4] }, "owner"]],
+  ],
+  [
     "what is taken back beneath a local value",
     is => [set({ "vault.token": is ? "blue" : "grey" }), local({ "vault.token": "mine" })],
     takenBack("shared", 4),
