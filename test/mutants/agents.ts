@@ -60,6 +60,17 @@ export const mutants = [
       replace: "mayReveal(caller) || caller.name ? change.changes",
       name: "finds out no guess of",
     },
+    "leaving out of what is wrong that a worktree cannot raise a value": {
+      file: "main/daemon/config/config-views.ts",
+      find: '  if (schema?.["x-step"] !== undefined) return undefined;\n',
+      name: "finds out no guess whether what a worktree inherits",
+    },
+    "leaving out by how much a worktree raises a value": {
+      file: "main/daemon/config/config-service.ts",
+      find: "            ...(step !== undefined && { step }),\n          }),\n",
+      replace: "          }),\n      ...(step !== undefined && { step }),\n",
+      name: "finds out no guess whether what a worktree inherits",
+    },
     "leaving out where in a file something is": {
       file: "main/daemon/config/config-views.ts",
       find: "health.flatMap(({ line: _, column: __, ...problem }) => {",

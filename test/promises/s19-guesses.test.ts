@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
+import { startWithWorktrees } from "../helpers/linked-worktrees.ts";
 
 const text = { type: "string", default: "" };
 const named = {
@@ -22,6 +23,9 @@ const scope = {
     room: { ...text, "x-keyOf": "rooms" },
     desks: { type: "object", default: {} },
     desk: { ...text, "x-keyOf": "desks", "x-masked": true },
+    // What a linked worktree inherits of them is higher.
+    pin: { ...text, "x-masked": true, "x-step": 10 },
+    gate: { type: "integer", maximum: 20, default: 0, "x-secret": true, "x-step": 10 },
     ...Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`long${index}`, text])),
   },
 };
@@ -147,8 +151,38 @@ const cases: readonly Case[] = [
 
 describe("S19 a key without the right reveal", () => {
   test.each(cases)("finds out no guess of %s", async (what, owner, key) => {
-    const [right, other] = [await play(what, true, owner, key), await play(what, false, owner, key)];
-    expect(right).toEqual(other);
+    const answers = async (isRight: boolean) => {
+      const repo = `${what.replaceAll(/[^a-z]/g, "-")}-${isRight ? "is" : "no"}`;
+      await t.addRepository(repo);
+      const fields = what.includes("large") ? [...paths, "svc.timeout"] : ["*"];
+      return play({ t, repo, fields }, owner(isRight), key);
+    };
+    expect(await answers(true)).toEqual(await answers(false));
+  });
+
+  test.each([
+    ["is a number, on its branch", "vault.pin", "7", "blue", false],
+    ["is a number, of the main one", "vault.pin", "7", "blue", true],
+    ["is a number in range, on its branch", "vault.gate", 5, 15, false],
+    ["is a number in range, of the main one", "vault.gate", 5, 15, true],
+  ])("finds out no guess whether what a worktree inherits %s", async (_, field, right, other, isOfMain) => {
+    const answers = async (value: string | number) => {
+      await using world = await startWithWorktrees({ files: { "scopes/vault.schema.json": scope } });
+      const { t, at, link } = world;
+      const repo = await link("linked");
+      await t.owner.call("config/set", {
+        repo: isOfMain ? "main" : repo,
+        layer: isOfMain ? "local" : "shared",
+        [field]: value,
+      });
+      const { step } = (await t.owner.call("config/explain", { repo, field })).result;
+      const keyOf = { fields: ["*"], granted: "main", folder: at() };
+      const requests = [set({ "vault.open": "x" }), ...tried("shared", field, right), ...tried("local", field, right)];
+      return { step, told: await play({ t, repo, ...keyOf }, [], requests) };
+    };
+    const [raised, asItIs] = [await answers(right), await answers(other)];
+    expect([raised.step, asItIs.step]).toEqual([10, undefined]);
+    expect(raised.told).toEqual(asItIs.told);
   });
 
   test("leaves it to the owner which items do not fit together: they count, and are told", async () => {
@@ -174,25 +208,32 @@ describe("S19 a key without the right reveal", () => {
   });
 });
 
+interface World {
+  readonly t: Awaited<ReturnType<typeof startTestDaemon>>;
+  readonly repo: string;
+  /** What the key may write. */
+  readonly fields: readonly string[];
+  /** The repository that the key is for, if `repo` is a linked worktree of it. */
+  readonly granted?: string;
+  /** Where its folders are. */
+  readonly folder?: string;
+}
+
 /** All that a key is told by its requests, afterwards, and by events. */
 async function play(
-  what: string,
-  isRight: boolean,
-  owner: Case[1],
+  { t, repo, fields, granted = repo, folder = repo }: World,
+  owner: readonly Request[],
   key: readonly Request[],
 ): Promise<readonly string[]> {
-  const repo = `${what.replaceAll(/[^a-z]/g, "-")}-${isRight ? "is" : "no"}`;
-  await t.addRepository(repo);
-  for (const [name, args] of [set({ "vault.open": "1" }), ...owner(isRight)]) {
+  for (const [name, args] of [set({ "vault.open": "1" }), ...owner]) {
     const { result } = await t.owner.call("file/read", { repo });
     const expected = name === "file/write" ? { expected: result.text } : {};
     expect((await t.owner.call(name, { repo, ...args, ...expected })).errors).toEqual([]);
   }
-  const fields = what.includes("large") ? [...paths, "svc.timeout"] : ["*"];
-  const grants = [{ repos: [repo], fields, right: "write" as const }];
+  const grants = [{ repos: [granted], fields, right: "write" as const }];
   const tool = await t.connect((await t.owner.call("key/create", { name: repo, grants })).result.key);
   await tool.call("config/watch", { repo });
-  const told: unknown[] = [];
+  const told: unknown[] = [await asked(tool, repo)];
   for (const [name, args, by] of key) {
     const reply = await (by === "owner" ? t.owner : tool).call(name, { repo, ...args });
     told.push(name, by === "owner" ? reply.errors : reply, await asked(tool, repo));
@@ -202,6 +243,7 @@ async function play(
   await until(() => tool.events.some(isLast), "the last event");
   const without = (one: unknown) =>
     JSON.stringify(one)
+      .replaceAll(folder, "FOLDER")
       .replaceAll(repo, "REPO")
       .replaceAll(/"(time|position|id)":"[^"]*"/g, "");
   return [...told, tool.events].map(without);

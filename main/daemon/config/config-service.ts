@@ -123,7 +123,7 @@ export class ConfigService {
     const { name = base } = (base !== undefined && this.#store.repositories.brief(base)) || {};
     // Only the owner may know where the home is.
     const place = caller.owner ? inside : undefined;
-    const { layers, ...explained } = await explainLayers(repository, split, place, this.#scopes, name);
+    const { layers, step, ...explained } = await explainLayers(repository, split, place, this.#scopes, name);
     const schema = this.#scopes.field(split.scope, split.field)?.schema;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
@@ -133,6 +133,7 @@ export class ConfigService {
             value,
             default: configValue(this.#scopes.defaults, split.scope, split.field) ?? null,
             ...(stored !== undefined && explained.origin !== "default" && { stored }),
+            ...(step !== undefined && { step }),
           }),
       ...explained,
       ...(layers && { layers: layers.map(one => shownLayer(caller, one, schema)) }),

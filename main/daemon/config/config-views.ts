@@ -122,15 +122,22 @@ export function readableHealth(
     if (field === undefined) return { code, message: "The repository's file is invalid." };
     // A problem of a whole unknown scope has only the scope's name.
     if (!allows(grants, "read", repo, field.includes(".") ? field : `${field}.*`)) return [];
-    return code === 1103 || code === 1115 ? withoutValues(problem, caller, scopes) : problem;
+    return code === 1103 || code === 1115 ? (withoutValues(problem, caller, scopes) ?? []) : problem;
   });
 }
 
-/** What is wrong with a value may name parts of it. */
-function withoutValues(problem: HealthProblem, caller: Caller, scopes: Pick<Scopes, "field">): HealthProblem {
+/** What is wrong with a value may name parts of it. Undefined: that something is wrong tells what it is. */
+function withoutValues(
+  problem: HealthProblem,
+  caller: Caller,
+  scopes: Pick<Scopes, "field">,
+): HealthProblem | undefined {
   const { scope = "", field = "" } = splitConfigPath(problem.field ?? "") ?? {};
-  const hides = isHidden(caller, scopes.field(scope, field)?.schema) || /cmd:\/\//i.test(problem.message);
+  const schema = scopes.field(scope, field)?.schema;
+  const hides = isHidden(caller, schema) || /cmd:\/\//i.test(problem.message);
   if (mayReveal(caller) || !hides) return problem;
+  // Whether a linked worktree can raise what it inherits tells whether that is a number, and how high.
+  if (schema?.["x-step"] !== undefined) return undefined;
   const what = problem.code === 1115 ? "has no valid format, or an old name" : "is invalid and not used";
   return { ...problem, message: `The file's value of ${problem.field} ${what}.` };
 }
