@@ -1,3 +1,7 @@
+import { readFile } from "node:fs/promises";
+import { Agent } from "node:http";
+import { join } from "node:path";
+import { post, socketOf } from "../helpers/one-shot.ts";
 import { atLeast, atMost, type Compared, compare, cpuTimeOf } from "./compare.ts";
 import { etcdCommand, startEtcd } from "./etcd.ts";
 import { type Call, rateOf } from "./figures.ts";
@@ -12,7 +16,8 @@ export const list: Section = {
   name: "list",
   title: "Listing the 20 fields of one repository",
   run: async machine => {
-    await using pair = await startPair(machine, await makeHome(machine, 1));
+    const home = await makeHome(machine, 1);
+    await using pair = await startPair(machine, home);
     const { daemon, floor, ours, bare } = pair;
     const args = { repo: repositoryId(0) };
     await prepare(bare, { replies: { "config/list": await ask(ours, "config/list", args) } });
@@ -33,6 +38,13 @@ export const list: Section = {
       const what = lanes === 1 ? "one at a time" : `${lanes} at once`;
       rows.push(...(await compare(machine, what, "calls/s", contender("Repoconf", ourCall), others)));
     }
+    if (process.platform !== "win32") {
+      await using kept = await oneShot(home, args);
+      const own = { name: "Repoconf", run: () => rateOf(kept.call, 1, machine.slice) };
+      const other = { name: "bare Socket.IO", run: () => rateOf(bareCall, 1, machine.slice) };
+      const what = "one at a time, as one-shot requests over a connection that is kept";
+      rows.push(...(await compare(machine, what, "calls/s", own, [{ contender: other }])));
+    }
     if (process.platform === "linux") {
       const own = cpuTimeOf(machine, "Repoconf", daemon, ourCall);
       const other = { contender: cpuTimeOf(machine, "bare Socket.IO", floor, bareCall), goal: atMost(0.9) };
@@ -41,6 +53,17 @@ export const list: Section = {
     return rows;
   },
 };
+
+/** Lists by one-shot requests on the Unix socket, one after the other on one connection. */
+async function oneShot(home: string, args: object) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const path = await socketOf(home);
+  const key = (await readFile(join(home, "owner.key"), "utf8")).trim();
+  const call: Call = (_lane, done) => {
+    post(path, key, "config/list", args, agent).then(({ reply: { errors } }) => done(errors[0]), done);
+  };
+  return { call, [Symbol.asyncDispose]: async () => agent.destroy() };
+}
 
 /** Starts the alternatives that are installed. As with Repoconf, a call ends when it has the values as an object. */
 async function startAlternatives(
