@@ -276,13 +276,17 @@ const bashSettings = [
   ["set -k, with which declarations do not see their assignments", "set -k"],
   ["set -euf and pipefail", "set -euf -o pipefail"],
   ["an IFS of what paths, numbers and names consist of", "IFS=_/.0123456789abcdefghijklmnopqrstuvwxyz"],
+  [
+    "aliases of the words that it uses",
+    ["local", "read", "if", "case", "declare", "unset"].map(word => `alias ${word}='echo wrong'`).join("; "),
+  ],
 ] as const;
 
 test.concurrent.for(bashSettings)("the hook for bash works with %s, and leaves it", async ([_, before], context) => {
   context.skip(!isThere.bash, "bash");
   const { folder, shell } = await openShell("bash");
   // An interactive shell has more letters in $- at its prompt than before.
-  const kept = `\${-//[!efku]/}$IFS`;
+  const kept = `\${-//[!efku]/}$IFS$BASHOPTS`;
   const same = `[[ "${kept}" == "$were" ]] && echo same`;
   const { output, errorOutput } = await shell.type(
     [`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A"), same],

@@ -52,12 +52,18 @@ const shells: { readonly [shell in HookShell]: ShellScript } = {
   bash: {
     parts: posixMachine + posixVariables + bashParts,
     quoted: shellQuoted,
-    titled:
-      script => `${title("bash", 'eval "$(repoconf hook bash)"')}if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
+    // The functions are read without the user's aliases; each line is run before the next one is read.
+    titled: script => `${title("bash", 'eval "$(repoconf hook bash)"')}__repoconf_aliases=$BASHOPTS
+\\shopt -u expand_aliases
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
   echo "repoconf: the hook needs bash 4.4 or a newer one." >&2
 else
 ${script}
 fi
+if [[ :$__repoconf_aliases: == *:expand_aliases:* ]]; then
+  shopt -s expand_aliases
+fi
+\\unset -v __repoconf_aliases
 `,
   },
   zsh: {
