@@ -5,13 +5,13 @@ import { drawTerminal, linesOfPicture, recordTerminal } from "../../scripts/term
 import { hasTerminal } from "../helpers/command-home.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
-import { plain, typeSessions } from "../helpers/typed-session.ts";
+import { plain, sessions, typeSessions } from "../helpers/typed-session.ts";
 
 test("README.md: its session, typed as it stands after its step that puts repoconf on the PATH, prints what it shows", async context => {
   context.skip(process.platform === "win32", "Windows");
   const step = /^export PATH=.*$/m.exec(await readFile(join(projectFolder, "README.md"), "utf8"))?.[0] ?? "";
   expect(step).not.toBe("");
-  await typeSessions("README.md", 11, step);
+  await typeSessions("README.md", 11, "", step);
 });
 
 test.runIf(hasTerminal)(
@@ -24,22 +24,7 @@ test.runIf(hasTerminal)(
 );
 
 // On a Mac the home is elsewhere.
-test.skipIf(process.platform !== "linux")(
-  "docs/getting-started.md: a day's work, typed as it stands, prints what it shows",
-  () => typeSessions("docs/getting-started.md", 15),
-);
-
-test.skipIf(process.platform !== "linux")(
-  "docs/tool-of-your-own.md: a first tool, typed as it stands, prints what it shows",
-  () => typeSessions("docs/tool-of-your-own.md", 7),
-);
-
-test.skipIf(process.platform !== "linux")(
-  "docs/history.md: its session, typed as it stands, prints what it shows",
-  () => typeSessions("docs/history.md", 20),
-);
-
-test.skipIf(process.platform !== "linux")(
-  "docs/worktrees.md: a day with three worktrees, typed as it stands, prints what it shows",
-  () => typeSessions("docs/worktrees.md", 21),
-);
+for (const [document, least, before] of sessions.filter(([name]) => name !== "README.md"))
+  test.skipIf(process.platform !== "linux")(`${document}: its session, typed as it stands, prints what it shows`, () =>
+    typeSessions(document, least, before),
+  );

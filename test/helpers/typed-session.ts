@@ -5,6 +5,35 @@ import { expect } from "vitest";
 import { projectFolder, repoconfCommand, runProcess } from "./spawned-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
+/** The documents with sessions, how many commands each has at least, and what must be there first. */
+export const sessions: readonly (readonly [document: string, least: number, before?: string])[] = [
+  ["README.md", 11],
+  ["docs/getting-started.md", 26],
+  ["docs/tool-of-your-own.md", 7],
+  ["docs/history.md", 20],
+  ["docs/worktrees.md", 27],
+  [
+    "docs/scopes.md",
+    0,
+    `mkdir -p ~/shop ~/site/.repoconf/scopes && echo '{"properties":{"path":{"type":"string","default":""}}}' > ~/tools.schema.json
+repoconf scope add --yes ~/tools.schema.json && repoconf repo add ~/shop && repoconf set --repo shop tools.path=/opt
+cd ~/site && git init -q && echo '{"config":{"tools":{"path":"./evil"}}}' > .repoconf.json && repoconf repo add
+echo '{"properties":{"path":{"type":"string","default":"./default","x-env":"TOOLS"}}}' > .repoconf/scopes/tools.schema.json`,
+  ],
+  [
+    "docs/ci-and-editors.md",
+    0,
+    `mkdir ~/site && cd ~/site && cat > .repoconf.json <<'END'
+{ "config": {
+    "svc": {
+      "timeout":        "30",   "timeot": 1
+    },
+    "other": { "a": 1 }
+} }
+END`,
+  ],
+];
+
 /**
  * Runs the sessions of a document, `$ COMMAND` and its output in blocks of console text, in a fresh home. Fails unless each
  * command prints every line that the document shows, and there are more than `least` commands. A command that asks in the document gets
@@ -14,6 +43,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export async function typeSessions(
   document: string,
   least: number,
+  before = "",
   begin = 'export PATH="$HOME/bin:$PATH"',
 ): Promise<void> {
   const text = await readFile(join(projectFolder, document), "utf8");
@@ -39,7 +69,10 @@ export async function typeSessions(
     return ['echo "$ next"', answer === undefined ? `${command} 2>&1` : asking];
   });
   const script = join(home, "session.sh");
-  await writeFile(script, [begin, ...lines, "repoconf stop > /dev/null"].join("\n"));
+  await writeFile(
+    script,
+    [begin, `{ ${before || ":"}\n} > /dev/null 2>&1`, ...lines, "repoconf stop > /dev/null"].join("\n"),
+  );
   const { output } = await runProcess("bash", [script], {
     folder: projectFolder,
     // npm keeps its settings and its cache. It would build dist/ again, which other tests use.

@@ -56,7 +56,7 @@ test("the package is small, and has no Electron and no script that runs when it 
 
 test.skipIf(process.platform === "win32")(
   "README.md: its session works with the installed command, in a fresh home",
-  () => typeSessions("README.md", 11, `export PATH='${join(bin, "..")}:${join(process.execPath, "..")}':"$PATH"`),
+  () => typeSessions("README.md", 11, "", `export PATH='${join(bin, "..")}:${join(process.execPath, "..")}':"$PATH"`),
 );
 
 test("the installed command includes the screen", async () => {
