@@ -649,7 +649,7 @@ export type ChangeSource = "set" | "unset" | "file" | "merge" | "restore" | "rec
 export interface FieldChange {
   readonly value: JsonValue;
   readonly previous: JsonValue;
-  /** False after an unset: the value is the default. */
+  /** False after an unset: the value is the default, or in an entry of a layer above the shared one, what counts without it. */
   readonly stored: boolean;
   /** In a history: `previous`, or both if `stored` is false, were erased by `history/forget`. */
   readonly forgotten?: true;

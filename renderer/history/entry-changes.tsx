@@ -25,12 +25,14 @@ export function EntryChanges({ entry }: { readonly entry: HistoryEntry }) {
 }
 
 function changesOf(entry: HistoryEntry, scopes: readonly ScopeEntry[]): FieldChange[] {
+  // Without a local value, the one of the layer below counts, which may be stored.
+  const isShared = entry.layer === undefined || entry.layer === "shared";
   return Object.entries(entry.changes).flatMap(([scope, fields]) =>
     Object.entries(fields).map(([name, { value, previous, stored, forgotten: isForgotten }]) => ({
       path: `${scope}.${name}`,
       schema: findField(scopes, scope, name) ?? unknownSchema,
       before: isForgotten ? forgotten : previous,
-      after: isForgotten && value === null ? forgotten : stored ? value : undefined,
+      after: isForgotten && value === null ? forgotten : stored || !isShared ? value : undefined,
     })),
   );
 }

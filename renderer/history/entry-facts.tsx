@@ -26,7 +26,9 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
 };
 
 function describeSource(entry: HistoryEntry): string {
-  return `${describeActor(entry)}${sources[entry.source]}`;
+  // What counts then may be the value of another layer.
+  const isLayered = entry.source === "unset" && entry.layer !== undefined;
+  return `${describeActor(entry)}${isLayered ? ", values taken out" : sources[entry.source]}`;
 }
 
 /** Who made the change, and on which machine if several share a log. */

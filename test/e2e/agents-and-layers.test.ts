@@ -104,7 +104,10 @@ test("config_set, config_history and config_undo, where a layer hides another", 
   expect(undone).toMatchObject({ values: { [field]: "shared" }, notCounting: [field] });
   // What is unset reveals the one below.
   expect(await change({ unset: [field] })).toMatchObject({ values: { [field]: "shared" }, local: [field] });
-  expect(await newest()).toMatchObject({ layer: "local", changes: { [field]: { from: "own", to: "shared" } } });
+  expect(await newest()).toMatchObject({ layer: "local" });
+  expect((await newest()).changes).toEqual({ [field]: { from: "own", to: "shared", noLocalValue: true } });
+  await change({ unset: [field], layer: "shared" });
+  expect((await newest()).changes).toEqual({ [field]: { from: "shared", to: "", isDefault: true } });
 });
 
 test("config_set of a list that is merged by names says which of its items are local", async () => {

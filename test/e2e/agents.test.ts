@@ -586,9 +586,14 @@ test("what the tools' definitions cost in every conversation", async () => {
   expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThan(5_000);
   // Nor do answers grow without end.
   const names = Array.from({ length: 60 }, (_, index) => `field_${index}`);
-  await addScope(home, "many", Object.fromEntries(names.map(name => [name, { type: "string", default: "" }])));
+  const text = { type: "string", default: "" };
+  await addScope(home, "many", Object.fromEntries(names.map(name => [name, text])));
   const found = await agent.call("config_find", { query: "many" });
   expect([found.fields.length, found.more]).toEqual([50, 10]);
+  // Nor are they of use to somebody who reads them: what a masked field has by default is masked, too.
+  await addScope(home, "vault", { token: { ...text, default: "hunter2", "x-masked": true } });
+  const { fields } = await agent.call("config_find", { query: "vault.token" });
+  expect(fields).toMatchObject([{ path: "vault.token", default: "••••••", value: "••••••", from: "default" }]);
 });
 
 test("docs/agents.md: its session is what the official client records", async () => {

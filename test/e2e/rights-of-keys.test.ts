@@ -47,6 +47,20 @@ describe("a key without the right reveal", () => {
     expect(await home.succeed(["run", ...seeing, "--", ...show])).toBe("planted\n");
     expect(await home.succeed(["get", "deploy.token", ...seeing])).toBe("cmd://op/planted\n");
   });
+
+  test("is told what a restore leaves as it is, because it may not see the values", async () => {
+    await home.succeed(["set", "svc.timeout=5"]);
+    const key = await keyWith("restorer", "--right", "write");
+    const told =
+      /^Not restored: .*deploy\.token.*, because this key may not see the values\. To restore one, name it\.$/m;
+    const restored = await home.succeed(["restore", "1", ...key]);
+    expect(restored).toMatch(told);
+    expect(restored).toContain("svc.timeout = 900");
+    const again = await home.succeed(["restore", "1", ...key]);
+    expect(again).toMatch(told);
+    expect(again).toContain("Nothing to restore: every other value is already as it was at revision 1.");
+    expect(await home.succeed(["get", "deploy.token"])).toBe("cmd://op/planted\n");
+  });
 });
 
 test("a key that may read none of the variables gets an error instead of an empty environment, and one that may read some is told what is left out", async () => {

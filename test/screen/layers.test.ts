@@ -52,6 +52,15 @@ describeScreen("local values", () => {
     expect(await layers()).toEqual([30, 6]);
   });
 
+  test("the history says what counts after a local value was taken out, which is no default", async () => {
+    const { screen, view, history } = await openLayered();
+    await screen.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"], layer: "local" });
+    await view("History");
+    const entry = history.getByRole("listitem").first();
+    await reads(entry, "values taken out");
+    await poll(() => entry.getByRole("cell").allInnerTexts()).toEqual(["from\n5 seconds", "to\n30 seconds"]);
+  });
+
   test("a change of both layers is one in the history, and is reverted as one", async () => {
     const { page, view, set, layers, history } = await openLayered();
     await set({ "svc.timeout": 6, "svc.domain": "b.test" });

@@ -134,7 +134,8 @@ function describeEntry(entry: HistoryEntry): JsonObject {
       changes[path] = {
         ...(forgotten ? { erased: true } : shown("from", previous)),
         ...shown("to", value),
-        ...(!stored && { isDefault: true }),
+        // Without a local value, the one of the layer below counts.
+        ...(!stored && (layer === "local" || layer === "base" ? { noLocalValue: true } : { isDefault: true })),
       };
     }
   // The changes are those of the layer, whether its value counts or not.
