@@ -1,7 +1,7 @@
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import type { Scopes } from "../scopes/scopes.ts";
-import { isError, problemsOfText } from "./check-text.ts";
+import { isError, missingFields, problemsOfText } from "./check-text.ts";
 import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 
@@ -19,8 +19,10 @@ export interface CheckedFile {
 export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
   const { scopes, files, problems } = await readWorkTreeScopes(file.folder);
   const own = await problemsOfFile(file, scopes);
-  const checked = own?.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) })) ?? [];
   const hasSchemas = files.length + problems.length > 0;
+  // Without the file nothing is set.
+  const found = own ?? (hasSchemas ? missingFields({}, scopes) : []);
+  const checked = found.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) }));
   return {
     problems: [...problems.map(one => ({ ...one, isError: true })), ...checked],
     exists: own !== undefined || hasSchemas,

@@ -70,6 +70,16 @@ describe.concurrent("repoconf check", () => {
     expect(JSON.parse(below)[0].file).toBe(join(clone.path, ".repoconf.json"));
   });
 
+  test("names what a schema requires and nobody has set, also without the file", async () => {
+    await using clone = await makeClone('{ "config": {} }');
+    const schema = { required: ["token", "level"], properties: { token: {}, level: { default: 1 } } };
+    await writeFile(join(clone.path, ".repoconf/scopes/tool.schema.json"), JSON.stringify(schema));
+    const told = ".repoconf.json:1:1: warning: tool.token is required and not set.\n";
+    expect(await clone.succeed(["check"])).toBe(told);
+    await rm(join(clone.path, ".repoconf.json"));
+    expect(await clone.find(3, ["check", "--strict"])).toBe(told);
+  });
+
   test("accepts a valid file; warnings fail only with --strict; a byte that is not UTF-8 has its position", async () => {
     await using clone = await makeClone('{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 2 } } }\n');
     expect(await clone.succeed(["check"])).toBe("");

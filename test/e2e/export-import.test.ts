@@ -120,6 +120,18 @@ describe.concurrent("repoconf import", () => {
     expect([code, output]).toEqual([3, ""]);
     for (const part of ["svc.refresh_hour", `"svc.tmeout". Did you mean "svc.timeout"`, "svc.default", `"extra"`])
       expect(errorOutput).toContain(part);
+    expect(errorOutput).not.toContain("--map");
+    const foreign = await home.run(["import", "-", "--repo", "shop", "--yes"], {
+      input: '{ "server": { "port": 1 } }',
+    });
+    expect(foreign).toMatchObject({ code: 3, errorOutput: expect.stringContaining("for which fields: --map FILE") });
+    const left = await home.run(["import", "-", "--repo", "shop", "--yes", "--ignore-unknown"], {
+      input: JSON.stringify({ svc: { tmeout: 1 }, server: { port: 1 } }),
+    });
+    expect(left).toMatchObject({
+      code: 0,
+      errorOutput: "Left out, because there is no such field: svc.tmeout, server.port.\n",
+    });
     expect(await listStored(home, "shop")).toEqual({});
   });
 
@@ -135,7 +147,8 @@ describe.concurrent("repoconf import", () => {
     for (const line of [`SVC_DOMAIN="un`, `SVC_DOMAIN='two\nlines' x`, "SVC_DOMAIN"])
       await home.refuse(3, args, "Line 5 is", { input: `# one\n\nSVC_DOMAIN='two\r\nlines' # "\r\n${line}\n` });
     await home.refuse(2, ["import", "missing.json", "--repo", "shop"], "missing.json");
-    await home.succeed([...args, "--ignore-unknown"], { input });
+    const { code, errorOutput } = await home.run([...args, "--ignore-unknown"], { input });
+    expect([code, errorOutput]).toEqual([0, "Left out, because there is no such field: PATH.\n"]);
     expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
   });
 

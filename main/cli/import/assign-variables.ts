@@ -5,18 +5,21 @@ import type { Fields } from "../connect/fields.ts";
 import { fieldsByVariable } from "../environment/formats.ts";
 import { isPlainSecret } from "../environment/secret-references.ts";
 import type { FoundVariable, FoundVariables } from "./found-variables.ts";
-import { nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
+import { leftOut, nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
 
 /** Sets the fields that variables are named after, `SVC_TIMEOUT` for `svc.timeout`. Others are problems, unless ignored. */
 export function assignToFields(found: FoundVariables, fields: Fields, ignoreUnknown: boolean): ReadValues {
   const read = { ...nothingRead(), problems: [...found.problems], notes: [...found.notes] };
   const byVariable = fieldsByVariable(fields);
+  const skipped: string[] = [];
   for (const { name, text } of found.variables) {
     const [path, ...namesakes] = byVariable.get(name) ?? [];
     if (namesakes.length > 0) read.problems.push(ambiguous(name, [path, ...namesakes]));
     else if (path !== undefined) readInto(read, path, text, fields);
-    else if (!ignoreUnknown) read.problems.push(`There is no field for the variable ${name}.`);
+    else if (ignoreUnknown) skipped.push(name);
+    else read.problems.push(`There is no field for the variable ${name}.`);
   }
+  read.notes.push(...leftOut("there is no such field", skipped));
   return read;
 }
 

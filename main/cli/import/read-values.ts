@@ -46,6 +46,7 @@ export function valuesIn(root: JsonObject, fields: Fields, ignoreUnknown: boolea
   const { config } = root;
   const isFile = isJsonObject(config) && Object.keys(root).every(name => fileMembers.has(name));
   const hasScope = [...fields.keys()].some(path => splitConfigPath(path)?.scope === "config");
+  const skipped: string[] = [];
   for (const [scope, scopeValues] of Object.entries(isFile && !hasScope ? config : root)) {
     if (!isJsonObject(scopeValues)) {
       read.problems.push(`"${scope}" is not a scope with fields. The expected form is { "svc": { "timeout": 30 } }.`);
@@ -54,10 +55,21 @@ export function valuesIn(root: JsonObject, fields: Fields, ignoreUnknown: boolea
     for (const [field, value] of Object.entries(scopeValues)) {
       const path = joinConfigPath(scope, field);
       if (fields.has(path)) read.values.set(path, value);
-      else if (!ignoreUnknown) read.problems.push(unknownField(path, fields).message);
+      else if (ignoreUnknown) skipped.push(path);
+      else read.problems.push(unknownField(path, fields).message);
     }
   }
+  read.notes.push(...leftOut("there is no such field", skipped));
+  const scopes = new Set([...fields.keys()].map(path => splitConfigPath(path)?.scope));
+  if (read.problems.length > 0 && !Object.keys(isFile ? config : root).some(name => scopes.has(name)))
+    read.problems.push("It has none of the scopes. To say where in it values are, and for which fields: --map FILE");
   return read;
+}
+
+/** A sentence about parts of a file that are not imported, if there are any. */
+export function leftOut(why: string, names: readonly string[]): string[] {
+  const more = names.length > 10 ? ` and ${names.length - 10} more` : "";
+  return names.length === 0 ? [] : [`Left out, because ${why}: ${names.slice(0, 10).join(", ")}${more}.`];
 }
 
 /** The variables of an object like `{ "PORT": "8080" }`, which is what `repoconf env --format json` writes; undefined for any other. */
@@ -89,9 +101,7 @@ export function mappedValues(root: JsonObject, mapping: JsonObject, fields: Fiel
     else read.problems.push(unknownField(target, fields).message);
   }
   const left = [...leaves(root)].filter(place => !Object.keys(mapping).some(one => isWithin(place, one)));
-  const shown = left.slice(0, 10).join(", ");
-  const more = left.length > 10 ? ` and ${left.length - 10} more` : "";
-  if (left.length > 0) read.notes.push(`Left out, because the mapping does not name it: ${shown}${more}.`);
+  read.notes.push(...leftOut("the mapping does not name it", left));
   return read;
 }
 
