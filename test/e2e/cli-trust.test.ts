@@ -115,6 +115,33 @@ describe("scopes that a work tree brings, on the command line", () => {
     expect(await home.succeed(["describe", "build.jobs"], { folder })).toContain("One.");
   });
 
+  test("says of a scope what has no effect, and what it asks of every repository", async () => {
+    await using home = await makeServedHome();
+    const folder = await makeClone(home, "site", "One.");
+    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const schema = {
+      required: ["level", "two words"],
+      properties: {
+        level: { type: "string", maxLenght: 3 },
+        "two words": {},
+        mail: { type: "string", "x-env": "MAIL" },
+      },
+      minProperties: 1,
+    };
+    await writeFile(join(folder, ".repoconf/scopes/build.schema.json"), JSON.stringify(schema));
+    const shown = await home.find(1, ["trust"], { folder });
+    for (const note of [
+      "minProperties is a rule for all fields together, which is not checked.",
+      '"two words" cannot be the name of a field, so it is left out.',
+      '"maxLenght" at /properties/level/maxLenght is no keyword and has no effect: did you mean "maxLength"?.',
+      "in a repository in which build.level is not set, repoconf run starts nothing.",
+    ])
+      expect(shown).toContain(`\n  ${note}\n`);
+    // Without a default, it puts nothing into the environment.
+    expect(shown).not.toContain("MAIL\n");
+    expect(await waitingIn(home, folder)).toMatchObject([{ notes: { length: 3 }, required: ["level"] }]);
+  });
+
   test("a scope with the name of one in the home is compared with it, and replaces it only if it is accepted", async () => {
     await using home = await makeServedHome();
     const [one, two] = [await makeClone(home, "one", "One."), await makeClone(home, "two", "Two.")];

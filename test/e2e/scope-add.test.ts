@@ -97,9 +97,17 @@ test("scope add bundles files of other drafts that refer back to the first, and 
     properties: {
       level: { $ref: "types.json#/definitions/level", default: 1 },
       rule: { allOf: [{ $ref: "types.json" }, { properties: { name: { type: "string" } } }], default: {} },
+      // By where it is published, as what is beside it, and a part by its own name.
+      name: { $ref: "https://elsewhere.test/lint.json#/$defs/name" },
+      same: { $ref: "lint.json#/$defs/name" },
+      far: { $ref: "https://elsewhere.test/sub/far.json" },
+      part: { $ref: "part.json" },
     },
-    $defs: { name: { enum: ["a", "b"] } },
+    $defs: { name: { enum: ["a", "b"] }, part: { $id: "part.json", type: "boolean" } },
   });
+  await mkdir(join(home.workFolder, "sub"));
+  await write("sub/far.json", { $id: "https://elsewhere.test/sub/far.json", $ref: "near.json#/$defs/far" });
+  await write("sub/near.json", { $defs: { far: { type: "integer", minimum: 3 } } });
   await write("types.json", {
     $schema: "http://json-schema.org/draft-04/schema#",
     id: "https://elsewhere.test/types.json",
@@ -110,7 +118,10 @@ test("scope add bundles files of other drafts that refer back to the first, and 
   await home.succeed(["scope", "add", join(home.workFolder, ".lintrc.json"), "--yes"]);
   await home.succeed(["set", "lintrc.level=4", 'lintrc.rule:={"kind":"a"}']);
   await home.refuse(3, ["set", "lintrc.level=5"], "must be less than 5");
-  await home.refuse(3, ["set", 'lintrc.rule:={"kind":"c"}'], 'must be "a" or "b"');
+  for (const typed of ['rule:={"kind":"c"}', "name=c", "same=c"])
+    await home.refuse(3, ["set", `lintrc.${typed}`], 'must be "a" or "b"');
+  await home.refuse(3, ["set", "lintrc.far=2"], "must be at least 3");
+  await home.refuse(3, ["set", "lintrc.part=2"], "must be a boolean");
   expect(await home.succeed(["describe", "lintrc.level"])).toContain("takes    integer");
   const shown = await home.succeed(["describe", "lintrc.rule"]);
   expect(shown).toContain("takes    object");

@@ -21,7 +21,7 @@ import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirmOrThrow, print, printJson, printNote, printTable } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
 import { type BundledSchema, bundleSchema, parsed } from "./bundle-schema.ts";
-import { copyToHome, reviewScope, showEffects } from "./trust-scopes.ts";
+import { copyToHome, notesOf, reviewScope, showEffects } from "./trust-scopes.ts";
 
 export interface AddScopeOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
@@ -49,7 +49,7 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
         return [`${scope}.${field}`, describeType(resolvedSchema(own, schema)), shown, title];
       });
       printTable(["FIELD", "TAKES", "DEFAULT", "TITLE"], rows);
-      for (const note of notes) printNote(`${path}: ${visible(note)}.`);
+      for (const note of notesOf(scope, compiled)) printNote(`${path}: ${note}.`);
       if (one.serving !== null)
         showDifference(`the scope ${scope}, which it replaces`, one.serving, value, reviewed.hash);
       await showEffects(client, reviewed.effects);

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { absoluteUri } from "../../scopes/schema-ids.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
@@ -20,9 +22,9 @@ export async function bundleSchema(file: string, schema: JsonObject): Promise<Bu
   const folder = dirname(resolve(file));
   const bundled = new Map<string, JsonObject>();
   const files = new Map<string, { readonly path: string; readonly json: JsonText }>();
-  const names = localFilesOf(schema);
-  if (names.size === 0) return undefined;
-  const waiting = [...names].map(name => resolve(folder, name));
+  const first = localized(schema, folder);
+  if (first.names.size === 0) return undefined;
+  const waiting = [...first.names].map(name => resolve(folder, name));
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const name = relative(folder, path).replaceAll("\\", "/");
     // A file may refer back to the first one, which is the whole.
@@ -31,13 +33,14 @@ export async function bundleSchema(file: string, schema: JsonObject): Promise<Bu
     if (name.startsWith("..") || relative(await realpath(folder), real).startsWith(".."))
       throw new CommandError(`${path} is not below ${folder}, so it cannot be added.`, exitCodes.refused);
     const json = parsed(path, await readNamedFile(path));
-    const { value } = json;
     files.set(name, { path, json });
+    const { value, names } = localized(json.value, dirname(path));
     bundled.set(name, named(value, name, schema["$schema"]));
-    for (const other of localFilesOf(value)) waiting.push(resolve(dirname(path), other));
+    for (const other of names) waiting.push(resolve(dirname(path), other));
   }
-  const defs = isJsonObject(schema["$defs"]) ? schema["$defs"] : {};
-  const whole = named(schema, basename(file), undefined);
+  const { $defs } = first.value;
+  const defs = isJsonObject($defs ?? null) ? ($defs as JsonObject) : {};
+  const whole = named(first.value, basename(file), undefined);
   return { value: { ...whole, $defs: { ...defs, ...Object.fromEntries(bundled) } }, files };
 }
 
@@ -65,15 +68,52 @@ export function parsed(path: string, text: string): JsonText {
   }
 }
 
-/** The relative paths that references in a schema name. */
-function localFilesOf(value: JsonValue, found = new Set<string>()): Set<string> {
-  if (typeof value !== "object" || value === null) return found;
-  for (const [name, inner] of Object.entries(value)) {
-    const path = name === "$ref" && typeof inner === "string" ? (inner.split("#")[0] ?? "") : "";
-    if (path !== "" && !/^[a-z][a-z0-9+.-]*:|^\//i.test(path)) found.add(decoded(path));
-    localFilesOf(inner, found);
-  }
-  return found;
+/**
+ * The schema of a file with references to other files by their relative paths, and with those paths. Where its `$id` is the address at which it is
+ * published, a reference may name it, and a file beside it, by their addresses.
+ */
+function localized(schema: JsonObject, folder: string): { readonly value: JsonObject; readonly names: Set<string> } {
+  const { $id, id } = schema;
+  const own = [$id, id]
+    .find(one => typeof one === "string" && URL.canParse(one))
+    ?.toString()
+    .replace(/#.*$/s, "");
+  const above = (own === undefined ? undefined : URL.parse(".", own)?.href) ?? "";
+  const within = new Set([...idsWithin(schema)].flatMap(one => [one, absoluteUri(one, own ?? "")]));
+  const names = new Set<string>();
+  const rewritten = (reference: string, isInside: boolean): string => {
+    const [path = ""] = reference.split("#");
+    const fragment = reference.slice(path.length);
+    const uri = own === undefined ? path : absoluteUri(path, own);
+    if (path === "" || within.has(path) || within.has(uri)) return reference;
+    // A part with an id of its own is not the file.
+    if (uri === own) return isInside ? reference : fragment || "#";
+    const beside = above !== "" && uri.startsWith(above) ? uri.slice(above.length) : "";
+    const isPath = !/^[a-z][a-z0-9+.-]*:|^\//i.test(path);
+    const name = isPath ? path : beside !== "" && existsSync(resolve(folder, decoded(beside))) ? beside : undefined;
+    if (name === undefined) return reference;
+    names.add(decoded(name));
+    return `${name}${fragment}`;
+  };
+  const copy = (value: JsonValue, isInside: boolean): JsonValue => {
+    if (Array.isArray(value)) return value.map(item => copy(item, isInside));
+    if (!isJsonObject(value)) return value;
+    const inner = isInside || (value !== schema && typeof value["$id"] === "string");
+    const members = Object.entries(value).map(([name, member]) => [
+      name,
+      name === "$ref" && typeof member === "string" ? rewritten(member, inner) : copy(member, inner),
+    ]);
+    return Object.fromEntries(members);
+  };
+  return { value: copy(schema, false) as JsonObject, names };
+}
+
+/** What parts of a schema call themselves. */
+function* idsWithin(value: JsonValue, isWhole = true): Generator<string> {
+  if (typeof value !== "object" || value === null) return;
+  const { $id, id } = isJsonObject(value) ? value : {};
+  if (!isWhole) for (const one of [$id, id]) if (typeof one === "string") yield one;
+  for (const inner of Object.values(value)) yield* idsWithin(inner, false);
 }
 
 function decoded(path: string): string {

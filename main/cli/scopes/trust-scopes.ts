@@ -7,6 +7,7 @@ import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
 import { describeEffect, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { pointerTokens } from "../../../shared/value-edit.ts";
+import { visible } from "../../../shared/visible.ts";
 import type { OfferedScope } from "../../check/offered-scopes.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { DurableTextFile } from "../../files/durable-text-file.ts";
@@ -76,7 +77,7 @@ export function scopeAsJson(one: ReviewedScope, known: Fields | undefined) {
     if (known === undefined || !one.stored) return one;
     return { ...one, value: printable(one.field, printable(one.field, one.value, fields), known) };
   });
-  return { scope, file, hash, value, serving, effects: shown };
+  return { scope, file, hash, value, serving, effects: shown, notes: compiled.notes, required: compiled.required };
 }
 
 /** Shows each scope of a repository and asks whether to accept it. Returns how many were not accepted. */
@@ -98,6 +99,7 @@ export async function askForScopes(
 /** Whether the scope was accepted. If what it would do changes meanwhile, shows it again. */
 async function askForScope(client: RepoconfClient, home: Home, one: ReviewedScope): Promise<boolean> {
   showDifference(`the scope ${one.scope}, from ${one.file}`, one.serving, one.value, one.hash);
+  for (const note of notesOf(one.scope, one.compiled)) print(`  ${note}.`);
   await showEffects(client, one.effects);
   const question =
     one.serving === null
@@ -113,8 +115,16 @@ async function askForScope(client: RepoconfClient, home: Home, one: ReviewedScop
   return askForScope(client, home, now);
 }
 
-/** The number of repositories to name for one value. */
+/** The number of repositories to name for one value, and of fields. */
 const maxNamed = 10;
+
+/** What of a scope has no effect, and what it asks of every repository; a sentence each. */
+export function notesOf(scope: string, { notes, required }: Pick<Scope, "notes" | "required">): readonly string[] {
+  const named = required.slice(0, maxNamed).map(field => joinConfigPath(scope, field));
+  const more = required.length > maxNamed ? ` and ${required.length - maxNamed} more` : "";
+  const asked = `in a repository in which ${named.join(", ")}${more} ${required.length === 1 ? "is" : "are"} not set, repoconf run starts nothing`;
+  return [...notes, ...(required.length > 0 ? [asked] : [])].map(visible);
+}
 
 /** Shows what a scope would run or put into the environment, in full: nobody should accept a rule without the values that it is for. */
 export async function showEffects(client: RepoconfClient, effects: readonly PreviewedEffect[]): Promise<void> {

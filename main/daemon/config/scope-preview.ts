@@ -32,7 +32,7 @@ export async function previewInAll(
   const commands = [...scope.fields].filter(([, { isCommand }]) => isCommand);
   for (const [field, { schema }] of commands) {
     const before = present.field(name, field)?.schema;
-    // null, also of a field without a default, sets no variable and runs nothing.
+    // As in the repositories.
     if (schema.default === null) continue;
     if (sameEffect(before, schema) && hashOfValue(before?.default ?? null) === hashOfValue(schema.default)) continue;
     groupOf({ field: joinConfigPath(name, field), value: schema.default, stored: false, waits: false });

@@ -45,7 +45,8 @@ export async function previewScope(
     const own = configValue(stored, scope, field);
     const value = own ?? after?.default ?? null;
     const now = configValue(active ?? {}, scope, field) ?? before?.default;
-    if (!(isSameEffect && sameJson(now, value)))
+    // null, also of a field without a default, sets no variable and runs nothing.
+    if (value !== null && !(isSameEffect && sameJson(now, value)))
       found.push({ field: path, value, stored: own !== undefined, waits: false });
   }
   return found;

@@ -28,6 +28,12 @@ describe("trust/preview", () => {
   test("lists what a scope would make a variable of: its default, and the stored values of all repositories, also old names", async () => {
     await using t = await startShops({ tools: text });
     expect(await preview(t, { tools: text, other: text })).toEqual([]);
+    // null sets no variable, nor does a field without a default.
+    const [none, unset] = [
+      { "x-env": "NONE", default: null },
+      { type: "string", "x-env": "UNSET" },
+    ];
+    expect(await preview(t, { tools: text, none, unset })).toEqual([]);
     expect(await preview(t, { tools: variable })).toEqual([
       ["deploy.tools", "", "default", "cellar"],
       ["deploy.tools", "/opt", "stored", "shop"],
