@@ -18,6 +18,7 @@ import { Nothing } from "./page/nothing.tsx";
 import { Notices } from "./page/notices.tsx";
 import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
+import { useTitle } from "./page/use-title.ts";
 import { shell } from "./shell.ts";
 import { openDialog } from "./state/dialog.ts";
 import { go } from "./state/navigation.ts";
@@ -33,6 +34,7 @@ export function App() {
   const place = useScreen(state => state.place);
   const drawn = useDrawer(pageKeyOf(place));
   useShortcuts();
+  useTitle();
   useShell();
   if (connection === "ended") return <NoSession reason="This session has ended." />;
   return (

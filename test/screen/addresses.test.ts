@@ -10,10 +10,13 @@ describeScreen("every place has an address", () => {
     await row("shop").waitFor();
     // The link's code has been removed.
     await poll(hash).toBe("#/");
+    await poll(() => page.title()).toBe("Repoconf");
     await choose("shop");
     await poll(hash).toBe("#/repo/shop");
+    await poll(() => page.title()).toBe("shop · Repoconf");
     await view("History");
     await poll(hash).toBe("#/repo/shop/history");
+    await poll(() => page.title()).toBe("History · shop · Repoconf");
     // Another repository shows the same view.
     await choose("store");
     await poll(hash).toBe("#/repo/store/history");
