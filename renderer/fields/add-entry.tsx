@@ -15,6 +15,8 @@ export function AddEntry({ label, onPress }: AddEntryProps) {
   );
 }
 
+const controls = "input, textarea, button, [role=switch]";
+
 /** After `added()`, moves the focus to the first control of the container's last entry, to be filled in. */
 export function useFocusAdded(count: number): { readonly container: RefObject<HTMLElement | null>; added(): void } {
   const container = useRef<HTMLElement>(null);
@@ -23,7 +25,10 @@ export function useFocusAdded(count: number): { readonly container: RefObject<HT
   useEffect(() => {
     if (!wanted.current) return;
     wanted.current = false;
-    container.current?.lastElementChild?.querySelector<HTMLElement>("input, textarea, button, [role=switch]")?.focus();
+    const entry = container.current?.lastElementChild;
+    // The header of a card has buttons too.
+    const first = entry?.querySelector<HTMLElement>(`:scope > :not(header) :is(${controls})`);
+    (first ?? entry?.querySelector<HTMLElement>(controls))?.focus();
   }, [count]);
   return {
     container,

@@ -1,10 +1,13 @@
-import { useId } from "react";
+import { useContext, useId } from "react";
 import { Button, ListBox, ListBoxItem, Popover, Select, SelectValue } from "react-aria-components";
 import { canonicalJson, type JsonValue } from "../../shared/json.ts";
+import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
 import { showJson } from "../page/show-json.ts";
+import { choicesOf } from "./alternatives.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
+import { SchemaRoot } from "./resolved-schema.ts";
 
 interface Option {
   readonly id: string;
@@ -13,16 +16,16 @@ interface Option {
 }
 
 /** A choice of values: of an enumeration, of named numbers, or of the keys of another field. */
-export function Choice({ value, schema, label, describedBy, problems, keys, onChange }: EditorProps) {
+export function Choice(props: EditorProps) {
+  const { value, schema, label, describedBy, problems, keys, nothing = "not set", onChange } = props;
   const problemId = useId();
   const own = ownProblems(problems);
-  const options = optionsOf(schema, keys);
+  const options = optionsOf(schema, keys, useContext(SchemaRoot));
   const current = canonicalJson(value);
   const isKnown = options.some(option => option.id === current);
   // A value that no longer exists is shown as itself, not as another option.
-  const all = isKnown
-    ? options
-    : [...options, { id: current, value, text: `${showJson(value, shownSchema(schema))} (does not exist)` }];
+  const lost = value === null ? nothing : `${showJson(value, shownSchema(schema))} (does not exist)`;
+  const all = isKnown ? options : [...options, { id: current, value, text: lost }];
   return (
     <div className="editor-choice">
       <Select
@@ -55,13 +58,18 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
   );
 }
 
-function optionsOf(schema: EditorProps["schema"], keys: readonly string[] | undefined): Option[] {
+function optionsOf(
+  schema: EditorProps["schema"],
+  keys: readonly string[] | undefined,
+  root: ScopeSchema | undefined,
+): Option[] {
   const optionOf = (value: JsonValue, text: string) => ({ id: canonicalJson(value), value, text });
   if (keys !== undefined) return [optionOf("", "none"), ...keys.map(key => optionOf(key, key))];
   const labels = numberLabels(schema);
   if (labels !== undefined) return [...labels].map(([number, text]) => optionOf(number, text));
-  const values = Array.isArray(schema["enum"]) ? (schema["enum"] as readonly JsonValue[]) : [];
-  return values.map(value => optionOf(value, value === "" ? "none" : showJson(value, shownSchema(schema))));
+  return (choicesOf(schema, root) ?? []).map(({ value, title }) =>
+    optionOf(value, title ?? (value === "" ? "none" : showJson(value, shownSchema(schema)))),
+  );
 }
 
 /** A choice is only there while its values are shown. */

@@ -17,6 +17,8 @@ export interface EditorProps {
   readonly keys?: readonly string[] | undefined;
   /** Whether masked values are shown. */
   readonly revealed: boolean;
+  /** What stands for null, which is no value of the control's own; if left out, "not set". */
+  readonly nothing?: string | undefined;
   onChange(value: JsonValue): void;
 }
 
@@ -32,34 +34,6 @@ export function NestedEditor(props: EditorProps) {
 export function itemSchema(schema: ValueSchema): ValueSchema | undefined {
   const items = schema["items"];
   return isJsonObject(items) ? (items as ValueSchema) : undefined;
-}
-
-/** The initial value of an added entry. */
-export function emptyValue(schema: ValueSchema): JsonValue {
-  if (schema.default !== undefined) return schema.default;
-  const choices = schema["enum"];
-  if (Array.isArray(choices)) return choices[0] ?? null;
-  switch (schema["type"]) {
-    case "string":
-      return "";
-    case "integer":
-    case "number":
-      return typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
-    case "boolean":
-      return false;
-    case "array":
-      return [];
-    case "object": {
-      const members = schema["properties"];
-      const required = schema["required"];
-      if (!isJsonObject(members) || !Array.isArray(required)) return {};
-      return Object.fromEntries(
-        required.map((name: string) => [name, emptyValue((members[name] ?? {}) as ValueSchema)]),
-      );
-    }
-    default:
-      return null;
-  }
 }
 
 /** The problems of a part of the value, with paths relative to the part. */

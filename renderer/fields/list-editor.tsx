@@ -1,77 +1,86 @@
-import { type RefObject, useEffect, useRef } from "react";
-import type { JsonValue } from "../../shared/json.ts";
-import { maskedWithin } from "../../shared/scopes/masks.ts";
-import { Button } from "../button.tsx";
+import { type RefObject, useContext, useEffect, useRef } from "react";
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { AddEntry, useFocusAdded } from "./add-entry.tsx";
-import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { nullableOf } from "./alternatives.ts";
+import { type EditorProps, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { emptyValue } from "./empty-value.ts";
+import { entryText, useEntryFilter } from "./entry-filter.tsx";
+import { useEntryKeys } from "./entry-keys.ts";
+import { CardItem, ListItem } from "./list-item.tsx";
 import { Problems } from "./problems.tsx";
+import { partOf, SchemaRoot } from "./resolved-schema.ts";
+import { variantsOf } from "./variants.ts";
 
-/** An ordered list of values: add, move, remove. */
+/** Longer lists of cards begin folded. */
+const fewCards = 3;
+
+/** An ordered list of values: add, move, remove. Those with members are numbered cards that fold. */
 export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
-  const inner = maskedWithin(schema, itemSchema(schema) ?? {});
+  const root = useContext(SchemaRoot);
+  const inner = partOf(root, schema, itemSchema(schema));
+  const filled = nullableOf(inner, root) ?? inner;
+  const areCards = isJsonObject(filled["properties"]) || variantsOf(filled, root).length > 0;
   const { container, added } = useFocusAdded(items.length);
+  const { keys, firstAdded, arrange } = useEntryKeys(items.length);
+  const filter = useEntryFilter(label, keys, (_, index) => entryText(items[index], inner, revealed));
   const moved = useRef<string>(undefined);
   // The focus follows the entry, so that the next press moves the same one.
   useEffect(() => {
     if (moved.current === undefined) return;
-    container.current?.querySelector<HTMLElement>(`:scope > ${moved.current}`)?.focus();
+    container.current?.querySelector<HTMLElement>(moved.current)?.focus();
     moved.current = undefined;
   });
-  const move = (from: number, to: number) => {
-    moved.current = `:nth-child(${to + 1}) > [data-step="${to - from}"]`;
-    const next = items.filter((_, index) => index !== from);
-    next.splice(to, 0, items[from] ?? null);
-    onChange(next);
+  const change = (order: readonly number[]) => {
+    arrange(order);
+    onChange(order.map(from => items[from] ?? null));
+  };
+  const move = (from: number, step: 1 | -1) => {
+    const [item, button] = [`:scope > [data-entry="${keys[from]}"]`, `[data-step="${step}"]`];
+    moved.current = `${item} > ${button}, ${item} > header > ${button}`;
+    const order = items.map((_, index) => index).filter(index => index !== from);
+    change(order.toSpliced(from + step, 0, from));
   };
   return (
     <div className="list">
+      {filter.box}
       <ol className="list-items" ref={container as RefObject<HTMLOListElement | null>}>
-        {items.map((item, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: equal texts may stand in a list twice while it is edited.
-          <li className="list-item" key={index}>
-            <NestedEditor
-              value={item}
-              schema={inner}
-              label={`${label}, entry ${index + 1}`}
-              problems={problemsWithin(problems, String(index))}
-              revealed={revealed}
-              onChange={next => onChange(items.with(index, next))}
+        {keys.map((key, index) => {
+          if (filter.isHidden(key)) return undefined;
+          const within = problemsWithin(problems, String(index));
+          const common = {
+            ...{ label, index, entry: key, count: items.length },
+            onMove: (step: 1 | -1) => move(index, step),
+            onRemove: () => change(items.map((_, other) => other).filter(other => other !== index)),
+            children: (
+              <NestedEditor
+                value={items[index] ?? null}
+                schema={inner}
+                label={`${label}, entry ${index + 1}`}
+                problems={within}
+                revealed={revealed}
+                onChange={next => onChange(items.with(index, next))}
+              />
+            ),
+          };
+          if (!areCards) return <ListItem key={key} {...common} />;
+          return (
+            <CardItem
+              key={key}
+              {...common}
+              value={items[index] ?? null}
+              schema={revealed ? {} : inner}
+              hasProblems={within.length > 0}
+              startsOpen={firstAdded <= fewCards || key >= firstAdded}
             />
-            <Button
-              className="button button-quiet button-icon"
-              aria-label={`Move entry ${index + 1} of ${label} up`}
-              data-step={-1}
-              unavailable={index === 0}
-              onClick={() => move(index, index - 1)}
-            >
-              ↑
-            </Button>
-            <Button
-              className="button button-quiet button-icon"
-              aria-label={`Move entry ${index + 1} of ${label} down`}
-              data-step={1}
-              unavailable={index === items.length - 1}
-              onClick={() => move(index, index + 1)}
-            >
-              ↓
-            </Button>
-            <button
-              type="button"
-              className="button button-quiet"
-              aria-label={`Remove entry ${index + 1} of ${label}`}
-              onClick={() => onChange(items.filter((_, other) => other !== index))}
-            >
-              Remove
-            </button>
-          </li>
-        ))}
+          );
+        })}
       </ol>
       <AddEntry
         label={label}
         onPress={() => {
           added();
-          onChange([...items, emptyValue(inner)]);
+          onChange([...items, emptyValue(inner, root)]);
         }}
       />
       <Problems problems={ownProblems(problems)} />

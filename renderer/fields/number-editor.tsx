@@ -1,23 +1,38 @@
 import { useId } from "react";
+import type { JsonValue } from "../../shared/json.ts";
 import { useEditedText } from "./edited-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { boundsText } from "./limits.ts";
 import { Problems } from "./problems.tsx";
 import { readInteger, readNumber } from "./read-text.ts";
 
-/** Of decimals as people write them: 2.3 - 1 is 1.3, not 1.2999999999999998. */
-function sum(one: number, whole: number): number {
-  const digits = /\.(\d+)$/.exec(String(one))?.[1]?.length ?? 0;
-  return Number((one + whole).toFixed(Math.min(digits, 100)));
+/** So many steps on, to multiples of the step. Of decimals as people write them: 2.3 - 1 is 1.3, not 1.2999999999999998. */
+function stepped(from: number, steps: number, multipleOf: unknown): number {
+  if (typeof multipleOf !== "number") return Number((from + steps).toFixed(digitsOf(from)));
+  const exact = Number((from / multipleOf).toFixed(9));
+  // From between two multiples, the first step leads to the next one.
+  const start = steps > 0 ? Math.floor(exact) : Math.ceil(exact);
+  return Number(((start + steps) * multipleOf).toFixed(digitsOf(multipleOf)));
+}
+
+function digitsOf(number: number): number {
+  const [, fraction = "", power = "0"] = /(?:\.(\d+))?(?:e-(\d+))?$/.exec(String(number)) ?? [];
+  return Math.min(fraction.length + Number(power), 100);
+}
+
+function print(value: JsonValue): string {
+  return value === null ? "" : String(value);
 }
 
 /** A number with its bounds and its unit. Arrow keys step it. Text that is not a number stays, to be corrected. */
-export function NumberEditor({ value, schema, label, describedBy, problems, onChange }: EditorProps) {
+export function NumberEditor(props: EditorProps) {
+  const { value, schema, label, describedBy, problems, nothing = "not set", onChange } = props;
   const read = schema["type"] === "integer" ? readInteger : readNumber;
-  const { text, problem, type } = useEditedText(value, read, String, onChange);
+  const { text, problem, type } = useEditedText(value, read, print, onChange);
   const problemId = useId();
-  const { minimum, maximum } = schema;
-  const shown = problem === undefined ? ownProblems(problems) : [{ path: [], message: problem }];
+  const { minimum, maximum, multipleOf } = schema;
+  // Where nobody has typed anything, nothing is wrong with that.
+  const shown = problem === undefined || value === null ? ownProblems(problems) : [{ path: [], message: problem }];
   const bounds = boundsText(schema);
   const step = (by: number) => {
     // A text that is not a number yet is not replaced by one.
@@ -25,7 +40,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
     const from = Number(text);
     const least = typeof minimum === "number" ? minimum : Number.NEGATIVE_INFINITY;
     const most = typeof maximum === "number" ? maximum : Number.POSITIVE_INFINITY;
-    type(String(Math.min(most, Math.max(least, sum(from, by)))));
+    type(String(Math.min(most, Math.max(least, stepped(from, by, multipleOf)))));
   };
   return (
     <div className="editor-number">
@@ -40,6 +55,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
           {...(problem === undefined && { "aria-valuenow": Number(text) })}
           {...(typeof minimum === "number" && { "aria-valuemin": minimum })}
           {...(typeof maximum === "number" && { "aria-valuemax": maximum })}
+          placeholder={value === null ? nothing : undefined}
           value={text}
           onChange={event => type(event.target.value)}
           onKeyDown={event => {

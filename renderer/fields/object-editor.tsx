@@ -1,10 +1,17 @@
-import { isJsonObject, type JsonObject } from "../../shared/json.ts";
-import { maskedWithin, schemaOfMember } from "../../shared/scopes/masks.ts";
-import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { useContext, useId } from "react";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import { schemaOf } from "../../shared/scopes/masks.ts";
+import { type EditorProps, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { emptyInstead, emptyValue } from "./empty-value.ts";
+import { hasNamedEntries, nameProblem, schemaOfEntry } from "./entry-names.ts";
+import { NameForm } from "./name-form.tsx";
 import { Problems } from "./problems.tsx";
+import { partOf, SchemaRoot } from "./resolved-schema.ts";
 
 /** Named members, each with the control for its schema. */
 export function ObjectEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+  const root = useContext(SchemaRoot);
+  const id = useId();
   const members = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const object: JsonObject = isJsonObject(value) ? value : {};
@@ -14,29 +21,42 @@ export function ObjectEditor({ value, schema, label, problems, revealed, onChang
   const elsewhere = problems
     .filter(({ path: [part] }) => part !== undefined && !Object.hasOwn(object, part))
     .map(({ path, message }) => ({ path, message: `${path.join(".")}: ${message}` }));
+  const schemaFor = (name: string) => partOf(root, schema, schemaOfEntry(schema, name), name);
+  const change = (name: string, next: JsonValue) => {
+    const before = value === null ? emptyInstead(schema, root) : value;
+    onChange({ ...(isJsonObject(before) ? before : {}), [name]: next });
+  };
   return (
     <div className="members">
-      {Array.from(names, name => {
-        const memberSchema = maskedWithin(schema, schemaOfMember(schema, name), name);
+      {Array.from(names, (name, index) => {
+        const memberSchema = schemaFor(name);
+        const { description, deprecated } = memberSchema;
         const there = Object.hasOwn(object, name);
-        const title = memberSchema.title ?? name;
-        const change = (next: JsonObject[string]) => onChange({ ...object, [name]: next });
+        // It can have no other value: the form of the object says so.
+        if (there && isConstant(memberSchema["const"], object[name])) return undefined;
+        const title = schemaOf(members[name]).title ?? name;
         return (
           <div className="member" key={name}>
-            <span className="member-name" title={memberSchema.description}>
+            <span className="member-name">
               {title}
+              {deprecated === true && <span className="badge">deprecated</span>}
             </span>
             {there ? (
               <NestedEditor
                 value={object[name] ?? null}
                 schema={memberSchema}
                 label={`${label}: ${title}`}
+                describedBy={description === undefined ? undefined : `${id}-${index}`}
                 problems={problemsWithin(problems, name)}
                 revealed={revealed}
-                onChange={change}
+                onChange={next => change(name, next)}
               />
             ) : (
-              <button type="button" className="button button-quiet" onClick={() => change(emptyValue(memberSchema))}>
+              <button
+                type="button"
+                className="button button-quiet"
+                onClick={() => change(name, emptyValue(memberSchema, root))}
+              >
                 Add {title}
               </button>
             )}
@@ -53,10 +73,29 @@ export function ObjectEditor({ value, schema, label, problems, revealed, onChang
                 Remove
               </button>
             )}
+            {description !== undefined && (
+              <p className="hint member-about" id={`${id}-${index}`} title={description}>
+                {description}
+              </p>
+            )}
           </div>
         );
       })}
+      {hasNamedEntries(schema) && (
+        <NameForm
+          label={`Name of the new entry in ${label}`}
+          initial=""
+          taken={[...names]}
+          check={name => nameProblem(schema, name)}
+          done="Add"
+          onName={name => change(name, emptyValue(schemaFor(name), root))}
+        />
+      )}
       <Problems problems={[...ownProblems(problems), ...elsewhere]} />
     </div>
   );
+}
+
+function isConstant(constant: unknown, value: JsonValue | undefined): boolean {
+  return constant !== undefined && sameJson(constant, value);
 }

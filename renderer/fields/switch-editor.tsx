@@ -1,7 +1,8 @@
 import { Switch } from "react-aria-components";
 import type { EditorProps } from "./editor.tsx";
 
-export function SwitchEditor({ value, label, describedBy, onChange }: EditorProps) {
+/** On or off. Where nobody has set it, the first press turns it on. */
+export function SwitchEditor({ value, label, describedBy, nothing = "not set", onChange }: EditorProps) {
   return (
     <Switch
       className="switch"
@@ -13,7 +14,7 @@ export function SwitchEditor({ value, label, describedBy, onChange }: EditorProp
       <span className="switch-track" aria-hidden="true">
         <span className="switch-thumb" />
       </span>
-      <span className="switch-text">{value === true ? "on" : "off"}</span>
+      <span className="switch-text">{value === null ? nothing : value === true ? "on" : "off"}</span>
     </Switch>
   );
 }

@@ -1,18 +1,29 @@
-import type { RefObject } from "react";
+import { type RefObject, useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskedWithin, schemaOf } from "../../shared/scopes/masks.ts";
 import { AddEntry, useFocusAdded } from "./add-entry.tsx";
-import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { type EditorProps, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { emptyValue } from "./empty-value.ts";
+import { entryText, useEntryFilter } from "./entry-filter.tsx";
+import { useEntryKeys } from "./entry-keys.ts";
 import { Problems } from "./problems.tsx";
+import { partOf, resolvedIn, SchemaRoot } from "./resolved-schema.ts";
 
 /** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */
-export function TableEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+export function TableEditor(props: EditorProps) {
+  const { value, schema, label, problems, revealed, onChange } = props;
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
-  const inner = itemSchema(schema) ?? {};
+  const root = useContext(SchemaRoot);
+  const inner = resolvedIn(root, itemSchema(schema) ?? {});
   const members = Object.entries(isJsonObject(inner["properties"]) ? inner["properties"] : {});
   const { container, added } = useFocusAdded(items.length);
+  const { keys, arrange } = useEntryKeys(items.length);
+  const filter = useEntryFilter(label, keys, (_, index) =>
+    entryText(items[index], maskedWithin(schema, inner), revealed),
+  );
   return (
     <div className="table-editor">
+      {filter.box}
       {items.length > 0 && (
         <table className="table">
           <thead>
@@ -28,51 +39,56 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
             </tr>
           </thead>
           <tbody ref={container as RefObject<HTMLTableSectionElement | null>}>
-            {items.map((item, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: an entry's name changes while it is typed.
-              <tr key={index}>
-                {members.map(([name, member]) => {
-                  const memberSchema = maskedWithin(schema, maskedWithin(inner, schemaOf(member), name), name);
-                  const entry = isJsonObject(item) ? item : {};
-                  const stored = Object.hasOwn(entry, name) ? entry[name] : undefined;
-                  const title = titleOf(member, name);
-                  const change = (next: JsonValue) => onChange(items.with(index, { ...entry, [name]: next }));
-                  return (
-                    <td key={name}>
-                      {stored === undefined ? (
-                        <button
-                          type="button"
-                          className="button button-quiet"
-                          aria-label={`Add ${title} to entry ${index + 1} of ${label}`}
-                          onClick={() => change(emptyValue(memberSchema))}
-                        >
-                          Add
-                        </button>
-                      ) : (
-                        <NestedEditor
-                          value={stored}
-                          schema={memberSchema}
-                          label={`${label}, entry ${index + 1}: ${title}`}
-                          problems={problemsWithin(problemsWithin(problems, String(index)), name)}
-                          revealed={revealed}
-                          onChange={change}
-                        />
-                      )}
-                    </td>
-                  );
-                })}
-                <td>
-                  <button
-                    type="button"
-                    className="button button-quiet"
-                    aria-label={`Remove entry ${index + 1} of ${label}`}
-                    onClick={() => onChange(items.filter((_, other) => other !== index))}
-                  >
-                    Remove
-                  </button>
-                </td>
-              </tr>
-            ))}
+            {keys.map((key, index) =>
+              filter.isHidden(key) ? undefined : (
+                <tr key={key}>
+                  {members.map(([name, member]) => {
+                    const memberSchema = maskedWithin(schema, partOf(root, inner, member, name), name);
+                    const item = items[index];
+                    const entry = isJsonObject(item) ? item : {};
+                    const stored = Object.hasOwn(entry, name) ? entry[name] : undefined;
+                    const title = titleOf(member, name);
+                    const change = (next: JsonValue) => onChange(items.with(index, { ...entry, [name]: next }));
+                    return (
+                      <td key={name}>
+                        {stored === undefined ? (
+                          <button
+                            type="button"
+                            className="button button-quiet"
+                            aria-label={`Add ${title} to entry ${index + 1} of ${label}`}
+                            onClick={() => change(emptyValue(memberSchema, root))}
+                          >
+                            Add
+                          </button>
+                        ) : (
+                          <NestedEditor
+                            value={stored}
+                            schema={memberSchema}
+                            label={`${label}, entry ${index + 1}: ${title}`}
+                            problems={problemsWithin(problemsWithin(problems, String(index)), name)}
+                            revealed={revealed}
+                            onChange={change}
+                          />
+                        )}
+                      </td>
+                    );
+                  })}
+                  <td>
+                    <button
+                      type="button"
+                      className="button button-quiet"
+                      aria-label={`Remove entry ${index + 1} of ${label}`}
+                      onClick={() => {
+                        arrange(items.map((_, other) => other).filter(other => other !== index));
+                        onChange(items.filter((_, other) => other !== index));
+                      }}
+                    >
+                      Remove
+                    </button>
+                  </td>
+                </tr>
+              ),
+            )}
           </tbody>
         </table>
       )}
@@ -80,7 +96,7 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
         label={label}
         onPress={() => {
           added();
-          onChange([...items, emptyValue(inner)]);
+          onChange([...items, emptyValue(inner, root)]);
         }}
       />
       <Problems problems={ownProblems(problems)} />
@@ -89,5 +105,5 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
 }
 
 function titleOf(schema: unknown, name: string): string {
-  return isJsonObject(schema) && typeof schema["title"] === "string" ? schema["title"] : name;
+  return schemaOf(schema).title ?? name;
 }

@@ -1,15 +1,24 @@
 import { useId, useState } from "react";
+import { formats } from "../../shared/schema/formats.ts";
 import { mask } from "../page/show-json.ts";
+import { DateButton } from "./date-button.tsx";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { invisibleIn, withoutInvisible } from "./invisible.ts";
 import { withLineFeeds, withOwnLineEnds } from "./line-ends.ts";
 import { Problems } from "./problems.tsx";
 
+/** What keyboards on a screen offer. */
+const inputModes: ReadonlyMap<unknown, "email" | "url"> = new Map([
+  ["email", "email"],
+  ["uri", "url"],
+]);
+
 /**
  * A text of any number of lines, for which the control grows; local paths use the path font. It stays the same control whatever is
  * typed, so the focus stays too. A masked text is not in the page before it is shown: what the person types, covered, replaces it.
  */
-export function TextEditor({ value, schema, label, describedBy, problems, revealed, onChange }: EditorProps) {
+export function TextEditor(props: EditorProps) {
+  const { value, schema, label, describedBy, problems, revealed, nothing = "not set", onChange } = props;
   const problemId = useId();
   const unseenId = useId();
   const own = ownProblems(problems);
@@ -26,7 +35,9 @@ export function TextEditor({ value, schema, label, describedBy, problems, reveal
     if (isCovered) setTyped(next);
     onChange(next);
   };
-  const empty = value === null ? "none" : "empty";
+  const { format } = schema;
+  const example = typeof format === "string" ? formats.get(format)?.example : undefined;
+  const empty = [value === null ? nothing : "empty", example].filter(Boolean).join(": ");
   return (
     <div className="editor-text">
       <textarea
@@ -39,11 +50,15 @@ export function TextEditor({ value, schema, label, describedBy, problems, reveal
         aria-invalid={own.length > 0}
         autoComplete="off"
         spellCheck={false}
+        inputMode={inputModes.get(format)}
         placeholder={isHidden && stored !== "" ? `${mask} type to replace` : empty}
         rows={Math.min(12, shown.split("\n").length)}
         value={shown}
         onChange={event => change(withOwnLineEnds(text, event.target.value))}
       />
+      {(format === "date" || format === "date-time") && !isCovered && (
+        <DateButton value={stored} format={format} label={label} onChange={change} />
+      )}
       {unseen.length > 0 && (
         <p className="hint" id={unseenId} role="status">
           Has characters that nobody sees: {unseen.join(", ")}.{" "}

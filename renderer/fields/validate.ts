@@ -5,7 +5,7 @@ import { SchemaError } from "../../shared/schema/keyword.ts";
 import { patternOrUnchecked } from "../../shared/schema/linear-pattern.ts";
 import type { SchemaProblem } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
-import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { unreadMessage, unreadPlaces } from "../state/unread-text.ts";
 
@@ -22,8 +22,8 @@ export interface ValueProblem {
   readonly message: string;
 }
 
-/** Checks a value against its field's schema, as the daemon will. `scope`: the schema that contains the field. */
-export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeSchema): readonly ValueProblem[] {
+/** Checks a value against its field's schema, or one within that, as the daemon will. `scope`: the schema that contains it. */
+export function checkValue(value: JsonValue, schema: ValueSchema, scope?: ScopeSchema): readonly ValueProblem[] {
   const unread = unreadPlaces(value);
   if (unread.length > 0) return unread.map(path => ({ path, message: unreadMessage }));
   if (!compiled.has(schema)) compiled.set(schema, compile(schema, scope ?? schema));
@@ -31,7 +31,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeS
   return problems.map(problem => describe(problem, value));
 }
 
-function compile(schema: FieldSchema, root: object): CompiledSchema | undefined {
+function compile(schema: ValueSchema, root: object): CompiledSchema | undefined {
   // The daemon only serves JSON.
   const known = compilers.get(root) ?? SchemaCompiler.of(root as JsonObject, patternOrUnchecked);
   compilers.set(root, known);

@@ -1,23 +1,32 @@
+import { useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
-import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { mask } from "../page/show-json.ts";
 import { textOfUnread } from "../state/unread-text.ts";
+import { choicesOf, nullableOf } from "./alternatives.ts";
 import { Choice } from "./choice.tsx";
 import { EditorOfValues, type EditorProps, itemSchema } from "./editor.tsx";
+import { hasNamedEntries } from "./entry-names.ts";
 import { JsonText } from "./json-text.tsx";
 import { ListEditor } from "./list-editor.tsx";
 import { MapEditor } from "./map-editor.tsx";
-import { NullableTextEditor } from "./nullable-text-editor.tsx";
+import { NullableEditor } from "./nullable-editor.tsx";
 import { NumberEditor } from "./number-editor.tsx";
 import { ObjectEditor } from "./object-editor.tsx";
+import { ReadOnlyValue } from "./read-only-value.tsx";
+import { resolvedIn, SchemaRoot } from "./resolved-schema.ts";
 import { SwitchEditor } from "./switch-editor.tsx";
 import { TableEditor } from "./table-editor.tsx";
 import { TextEditor } from "./text-editor.tsx";
+import { VariantEditor } from "./variant-editor.tsx";
+import { variantsOf } from "./variants.ts";
 
 /** The control for a schema, to any depth: scopes that people add get the same controls as svc, without extra code. */
-export function ValueEditor(props: EditorProps) {
-  const Editor = editorFor(props.schema, props.value, props.keys !== undefined);
+export function ValueEditor(given: EditorProps) {
+  const root = useContext(SchemaRoot);
+  const props = { ...given, schema: resolvedIn(root, given.schema) };
+  const Editor = editorFor(props.schema, props.value, props.keys !== undefined, root);
   const isHidden = !props.revealed && masksAnything(props.schema) && !hidingThemselves.includes(Editor);
   return (
     <EditorOfValues value={ValueEditor}>{isHidden ? <HiddenValue {...props} /> : <Editor {...props} />}</EditorOfValues>
@@ -25,50 +34,61 @@ export function ValueEditor(props: EditorProps) {
 }
 
 /** They hide what is masked: a text by covering it, the others by the controls of their parts. */
-const hidingThemselves = [ListEditor, MapEditor, NullableTextEditor, ObjectEditor, TableEditor, TextEditor];
+const hidingThemselves = [ListEditor, MapEditor, NullableEditor, ObjectEditor, ReadOnlyValue, TableEditor, TextEditor];
 /** Others need much space: they are collapsed until a person expands them below the field's row. */
-const inRow = [Choice, NullableTextEditor, NumberEditor, SwitchEditor, TextEditor];
+const inRow = [Choice, NumberEditor, ReadOnlyValue, SwitchEditor, TextEditor];
 
-/** Whether the control is shown below the field's row. */
-export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean): boolean {
-  return !inRow.includes(editorFor(schema, value, isKey));
+/** Whether the control is shown below the field's row. `root`: the schema of the field's scope. */
+export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean, root: ScopeSchema | undefined): boolean {
+  const known = resolvedIn(root, schema);
+  const Editor = editorFor(known, value, isKey, root);
+  if (Editor === NullableEditor) return isLarge(nullableOf(known, root) ?? known, value, false, root);
+  return !inRow.includes(Editor);
 }
 
-function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean) {
+/** `schema` is resolved. Where null is no value of it, nobody has set one: its control shows that too. */
+function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean, root: ScopeSchema | undefined) {
   const type = schema["type"];
-  if (isKey || Array.isArray(schema["enum"]) || schema["x-labels"] !== undefined) return Choice;
-  if (type === "boolean" && typeof value === "boolean") return SwitchEditor;
+  if (schema["readOnly"] === true) return ReadOnlyValue;
+  if (isKey || schema["x-labels"] !== undefined || choicesOf(schema, root) !== undefined) return Choice;
+  const inner = nullableOf(schema, root);
+  if (inner !== undefined && editorFor(inner, value, false, root) !== JsonText) return NullableEditor;
+  if (variantsOf(schema, root).length > 0) return VariantEditor;
   const isUnread = textOfUnread(value) !== undefined;
-  if ((type === "integer" || type === "number") && (typeof value === "number" || isUnread)) return NumberEditor;
+  const isNothing = value === null;
+  if (type === "boolean" && (typeof value === "boolean" || isNothing)) return SwitchEditor;
+  if ((type === "integer" || type === "number") && (typeof value === "number" || isUnread || isNothing))
+    return NumberEditor;
   if (isUnread) return JsonText;
-  if (type === "string" && typeof value === "string") return TextEditor;
-  if (isTextOrNull(type) && (typeof value === "string" || value === null)) return NullableTextEditor;
-  if (type === "array" && Array.isArray(value)) {
+  if (type === "string" && (typeof value === "string" || isNothing)) return TextEditor;
+  if (type === "array" && (Array.isArray(value) || isNothing)) {
     const items = itemSchema(schema);
     if (items === undefined) return JsonText;
-    return fitsTable(items["properties"], value) ? TableEditor : ListEditor;
+    return fitsTable(resolvedIn(root, items), value ?? [], root) ? TableEditor : ListEditor;
   }
-  if (type === "object" && isJsonObject(value)) {
+  if (type === "object" && (isJsonObject(value) || isNothing)) {
     if (isJsonObject(schema["properties"])) return ObjectEditor;
-    if (isJsonObject(schema["additionalProperties"])) return MapEditor;
+    if (hasNamedEntries(schema)) return MapEditor;
   }
   return JsonText;
 }
 
-function isTextOrNull(type: unknown): boolean {
-  return Array.isArray(type) && type.length === 2 && type.includes("string") && type.includes("null");
-}
+/** More columns than this have no room. */
+const maxColumns = 4;
 
-/** Whether a table with these columns shows all of the entries. */
-function fitsTable(columns: unknown, entries: readonly JsonValue[]): boolean {
-  if (!isJsonObject(columns) || !Object.values(columns).every(isSimple)) return false;
+/** Whether a table with the members of these entries as columns shows all of them. */
+function fitsTable(items: ValueSchema, entries: readonly JsonValue[], root: ScopeSchema | undefined): boolean {
+  const { properties: columns } = items;
+  if (!isJsonObject(columns) || Object.keys(columns).length > maxColumns || variantsOf(items, root).length > 0)
+    return false;
+  if (!Object.values(columns).every(column => isSimple(column, root))) return false;
   return entries.every(entry => isJsonObject(entry) && Object.keys(entry).every(name => Object.hasOwn(columns, name)));
 }
 
 /** Whether one line is enough for it. */
-function isSimple(schema: unknown): boolean {
+function isSimple(schema: JsonValue, root: ScopeSchema | undefined): boolean {
   if (!isJsonObject(schema)) return false;
-  const { type } = schema;
+  const { type } = resolvedIn(root, schema as ValueSchema);
   return type === "string" || type === "integer" || type === "number" || type === "boolean";
 }
 

@@ -5,6 +5,7 @@ import { limits } from "../../shared/limits.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
+import { SchemaRoot } from "../fields/resolved-schema.ts";
 import { checkValue } from "../fields/validate.ts";
 import { ValueEditor } from "../fields/value-editor.tsx";
 import { openRepositories } from "../state/connection.ts";
@@ -83,14 +84,16 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
       </p>
       {one !== undefined && schema !== undefined && (
         <div className="matrix-value">
-          <ValueEditor
-            value={shown}
-            schema={schema}
-            label={schema.title ?? one.field}
-            problems={problems}
-            revealed={revealed}
-            onChange={setChosen}
-          />
+          <SchemaRoot value={scopeSchema}>
+            <ValueEditor
+              value={shown}
+              schema={schema}
+              label={schema.title ?? one.field}
+              problems={problems}
+              revealed={revealed}
+              onChange={setChosen}
+            />
+          </SchemaRoot>
           {masksAnything(schema) && (
             <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
               {revealed ? "Hide values" : "Show values"}

@@ -3,6 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { Explanation, HistoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { limitsText } from "../fields/limits.ts";
+import { resolvedIn } from "../fields/resolved-schema.ts";
 import { describeActor } from "../history/entry-facts.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
 import { daemon } from "../state/connection.ts";
@@ -58,10 +59,12 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
       isWanted = false;
     };
   }, [repo, path, revision]);
-  const limits = limitsText(schema);
+  const root = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
+  const known = resolvedIn(root, schema);
+  const limits = limitsText(known, root);
   return (
     <>
-      {schema.description !== undefined && <p>{schema.description}</p>}
+      {known.description !== undefined && <p>{known.description}</p>}
       <dl className="facts">
         {limits !== undefined && <Fact name="Limits">{limits}</Fact>}
         <Fact name="Default">

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskParts, masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
+import { resolvedIn, SchemaRoot } from "../fields/resolved-schema.ts";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
@@ -48,23 +49,28 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
   const [detailed, setDetailed] = useState(false);
   const id = useId();
   const title = schema.title ?? field;
-  const large = isLarge(schema, value, keys !== undefined);
-  // A value with problems is expanded by default.
-  const open = large && (opened ?? problems.length > 0);
+  const root = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
+  const { description, deprecated } = resolvedIn(root, schema);
+  const large = isLarge(schema, value, keys !== undefined, root);
+  // A value with problems is expanded by default, and stays so when they are gone.
+  if (large && opened === undefined && problems.length > 0) setOpened(true);
+  const open = large && opened === true;
   const editor = (
     <ErrorBoundary
       fallback={(message, again) => <FailedPart what={`The editor for ${path}`} message={message} again={again} />}
     >
-      <ValueEditor
-        value={value}
-        schema={schema}
-        label={title}
-        describedBy={schema.description === undefined ? undefined : `${id}-description`}
-        problems={problems}
-        keys={keys}
-        revealed={revealed}
-        onChange={next => edit(repo, scope, field, next)}
-      />
+      <SchemaRoot value={root}>
+        <ValueEditor
+          value={value}
+          schema={schema}
+          label={title}
+          describedBy={description === undefined ? undefined : `${id}-description`}
+          problems={problems}
+          keys={keys}
+          revealed={revealed}
+          onChange={next => edit(repo, scope, field, next)}
+        />
+      </SchemaRoot>
     </ErrorBoundary>
   );
   return (
@@ -80,15 +86,16 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
     >
       <div className="field-head">
         <h3 id={`${id}-title`}>{title}</h3>
+        {deprecated === true && <span className="badge">deprecated</span>}
         {pending !== undefined && <span className="badge badge-edited">edited</span>}
         {overridden !== undefined && <OverrideBadge repo={repo} by={overridden} />}
         {inherits && <StepBadge repo={repo} schema={schema} value={value} />}
         {modified && pending === undefined && <span className="visually-hidden">modified</span>}
         <code className="field-path">{path}</code>
       </div>
-      {schema.description !== undefined && (
+      {description !== undefined && (
         <p className="visually-hidden" id={`${id}-description`}>
-          {schema.description}
+          {description}
         </p>
       )}
       <div className="field-control">

@@ -13,6 +13,7 @@ export const unknownSchema: ValueSchema = { "x-masked": true };
 /** A value in one readable line, another one for each value of a field; masked parts are hidden. */
 export function showJson(given: JsonValue | undefined, schema: ValueSchema): string {
   if (given === undefined) return "";
+  if (given === null && isUnset(schema)) return "not set";
   const value = withTextsShown(given, schema);
   if (Array.isArray(value) && value.length === 0) return "none";
   const isFilled = typeof value === "object" && value !== null;
@@ -40,6 +41,11 @@ export function withTextsShown(value: JsonValue, schema: ValueSchema): JsonValue
   return Object.fromEntries(
     members.map(([name, member]) => [name, withTextsShown(member, isMasked ? schema : schemaOfMember(schema, name))]),
   );
+}
+
+/** Whether null is no value of this type, but says that there is none: so it is for a field without a default. */
+function isUnset({ type, enum: values }: ValueSchema): boolean {
+  return typeof type === "string" && type !== "null" && !(Array.isArray(values) && values.includes(null));
 }
 
 /** Whether a text would look like another value of its field: "null" like null, "1" like 1, "empty" like an empty text. */

@@ -69,6 +69,22 @@ const properties = {
   number: { title: "Number", type: "integer", "x-masked": true, default: 1 },
   list: { title: "List", type: "array", items: { type: "integer" }, "x-masked": true, default: [1] },
   limit: { title: "Limit", type: ["integer", "string"], default: 1 },
+  size: { title: "Size", type: "integer" },
+  day: { title: "Day", type: "string", format: "date", deprecated: true, default: "" },
+  made: { title: "Made by", type: "string", readOnly: true, default: "a tool" },
+  cards: {
+    title: "Cards",
+    type: "array",
+    items: {
+      title: "Of named entries",
+      type: "object",
+      description: "Each has a name.",
+      additionalProperties: { type: "string", description: "A text." },
+      properties: { more: { type: "array", items: { type: "integer" }, description: "Numbers." } },
+    },
+    default: [{ more: Array.from({ length: 21 }, () => 1) }],
+  },
+  form: { title: "Form", anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }], default: "a" },
   table: {
     title: "Table",
     type: "array",
@@ -165,7 +181,7 @@ describeScreen("axe", () => {
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
     const { page, expand, timeout, startSaving, field } = await openOwnShop();
-    for (const title of ["List", "Limit", "Table"]) await expand(title);
+    for (const title of ["List", "Limit", "Table", "Cards", "Form"]) await expand(title);
     await page.getByRole("textbox", { name: "Limit" }).fill("30s");
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
     await timeout.fill("0x10");

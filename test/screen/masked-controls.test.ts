@@ -26,6 +26,14 @@ const fields = {
     [{ name: "shown", value: "hush table", size: 4711 }],
     [],
   ],
+  amount: [{ type: ["integer", "null"] }, 4711, null],
+  variables: [
+    { type: "array", items: { type: "object", properties: { name: text, value: text } } },
+    [{ name: "shown", value: "hush variable" }],
+    [],
+  ],
+  patterns: [{ type: "object", patternProperties: { "^a": text } }, { a: "hush pattern" }, {}],
+  fixed: [{ ...text, readOnly: true }, "hush fixed", ""],
   either: [{ oneOf: [text, { type: "integer" }] }, "hush either", ""],
   types: [{ type: ["integer", "string"] }, "hush types", ""],
   anything: [{}, { deep: ["hush anything"] }, null],
@@ -38,7 +46,14 @@ const parts = {
   reference: [{ $ref: "#/$defs/secret" }, "hush reference", ""],
   selection: [{ anyOf: [{ $ref: "#/$defs/secret" }, { type: "null" }] }, "hush selection", null],
   members: [{ type: "array", items: { $ref: "#/$defs/login" } }, [{ user: "shown", password: "hush members" }], []],
-  perhaps: [{ ...login, type: ["object", "null"] }, { user: "x", password: "hush perhaps" }, null],
+  perhaps: [{ ...login, type: ["object", "array"] }, { user: "x", password: "hush perhaps" }, {}],
+  maybe: [{ ...login, type: ["object", "null"] }, { user: "x", password: "hush maybe" }, null],
+  forms: [{ oneOf: [{ $ref: "#/$defs/login" }, text] }, { user: "x", password: "hush forms" }, ""],
+  cards: [
+    { type: "array", items: { allOf: [{ $ref: "#/$defs/login" }, { properties: { more: { type: "array" } } }] } },
+    [{ user: "shown", password: "hush cards", more: [] }],
+    [],
+  ],
 } as const;
 const secret = /hush|4711/;
 

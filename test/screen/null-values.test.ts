@@ -20,9 +20,10 @@ describeScreen("a stored null", () => {
   const openShop = shareScreen({ scopes });
 
   test("is null in its row, in the tree, in a review and in the history", async () => {
-    const { page, field, row, repo, expand, review, save, stored, view } = await openShop(repositories.shop);
-    await reads(field("Retries").getByRole("button", { name: /^Retries:/ }), "null");
-    expect(await page.getByRole("checkbox", { name: "Note: none" }).isChecked()).toBe(true);
+    const { page, field, row, repo, review, save, stored, view } = await openShop(repositories.shop);
+    const none = page.getByRole("checkbox", { name: "Retries: none" });
+    for (const one of [none, page.getByRole("checkbox", { name: "Note: none" })])
+      expect(await one.isChecked()).toBe(true);
     await row(repo).focus();
     await press(page, "ArrowRight");
     await row("app").focus();
@@ -31,9 +32,8 @@ describeScreen("a stored null", () => {
     await page.getByRole("searchbox", { name: "Filter fields" }).fill("retries null");
     await reads(page.getByRole("main"), "1 of 23 fields");
     await page.getByRole("searchbox", { name: "Filter fields" }).fill("");
-    await expand("Retries");
-    const retries = field("Retries").getByRole("textbox");
-    expect(await retries.inputValue()).toBe("null");
+    const retries = field("Retries").getByRole("spinbutton");
+    expect([await retries.inputValue(), await retries.getAttribute("placeholder")]).toEqual(["", "none"]);
     await retries.fill("3");
     await review();
     await page.getByRole("row", { name: "app.retries from null to 3 Discard app.retries" }).waitFor();
@@ -41,7 +41,7 @@ describeScreen("a stored null", () => {
     // The default is no edit only where nothing is stored.
     await save();
     expect(await stored("app.retries")).toBe(3);
-    await retries.fill("null");
+    await none.check();
     await save();
     expect(await stored("app.retries")).toBeNull();
     await view("History");
@@ -52,20 +52,18 @@ describeScreen("a stored null", () => {
   test("stays null when it arrives from elsewhere and in an edit, and conflicts as null", async () => {
     const window = await openShop({ "app.retries": 5 });
     await window.set({ "app.retries": null });
-    const summary = window.field("Retries").getByRole("button", { name: /^Retries:/ });
-    await reads(summary, "null");
-    await window.expand("Retries");
-    await window.field("Retries").getByRole("textbox").fill("7");
+    const none = window.field("Retries").getByRole("checkbox", { name: "Retries: none" });
+    await poll(() => none.isChecked()).toBe(true);
+    await window.field("Retries").getByRole("spinbutton").fill("7");
     await window.set({ "app.retries": 8 });
     const conflict = window.field("Retries").getByRole("alert").filter({ hasText: "where you changed it too" });
     await reads(conflict, /Theirs.*from\s+null\s+to\s+8/s);
     await conflict.getByRole("button", { name: "Take theirs" }).click();
-    await window.field("Retries").getByRole("textbox").fill("null");
-    await reads(summary, "null");
+    await none.check();
     await reads(window.field("Retries"), "edited");
     await window.page.reload();
     await window.choose(window.repo);
-    await reads(summary, "null");
+    await poll(() => none.isChecked()).toBe(true);
   });
 
   test("is null in the matrix, in a comparison and in what is copied from it", async () => {
@@ -76,7 +74,7 @@ describeScreen("a stored null", () => {
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^3/);
     await cell("plain").click();
     const bar = page.getByRole("region", { name: "Set the selected cells" });
-    await bar.getByRole("textbox", { name: "Retries" }).fill("null");
+    await bar.getByRole("checkbox", { name: "Retries: none" }).check();
     await bar.getByRole("button", { name: "Apply" }).click();
     await poll(() => cell("plain").getAttribute("aria-label")).toMatch(/^null, stored.*edited/);
     await page.getByRole("button", { name: "Discard all" }).click();
