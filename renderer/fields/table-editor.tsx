@@ -1,4 +1,4 @@
-import { type RefObject, useContext } from "react";
+import { type ReactNode, type RefObject, useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskedWithin, schemaOf } from "../../shared/scopes/masks.ts";
 import { AddEntry, useFocusAdded } from "./add-entry.tsx";
@@ -9,9 +9,16 @@ import { useEntryKeys } from "./entry-keys.ts";
 import { Problems } from "./problems.tsx";
 import { partOf, resolvedIn, SchemaRoot } from "./resolved-schema.ts";
 
+interface TableEditorProps extends EditorProps {
+  /** Whether the masked values of an entry are shown, whatever `revealed` is. */
+  isShown?(key: number): boolean;
+  /** More buttons of an entry. */
+  tools?(key: number, index: number): ReactNode;
+}
+
 /** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */
-export function TableEditor(props: EditorProps) {
-  const { value, schema, label, problems, revealed, onChange } = props;
+export function TableEditor(props: TableEditorProps) {
+  const { value, schema, label, problems, revealed, isShown, tools, onChange } = props;
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const root = useContext(SchemaRoot);
   const inner = resolvedIn(root, itemSchema(schema) ?? {});
@@ -50,7 +57,7 @@ export function TableEditor(props: EditorProps) {
                     const title = titleOf(member, name);
                     const change = (next: JsonValue) => onChange(items.with(index, { ...entry, [name]: next }));
                     return (
-                      <td key={name}>
+                      <td key={name} data-member={name}>
                         {stored === undefined ? (
                           <button
                             type="button"
@@ -66,14 +73,15 @@ export function TableEditor(props: EditorProps) {
                             schema={memberSchema}
                             label={`${label}, entry ${index + 1}: ${title}`}
                             problems={problemsWithin(problemsWithin(problems, String(index)), name)}
-                            revealed={revealed}
+                            revealed={revealed || isShown?.(key) === true}
                             onChange={change}
                           />
                         )}
                       </td>
                     );
                   })}
-                  <td>
+                  <td className="table-tools">
+                    {tools?.(key, index)}
                     <button
                       type="button"
                       className="button button-quiet"

@@ -1,6 +1,6 @@
 import { useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
-import { masksAnything } from "../../shared/scopes/masks.ts";
+import { masksAnything, schemaOf } from "../../shared/scopes/masks.ts";
 import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { mask } from "../page/show-json.ts";
 import { textOfUnread } from "../state/unread-text.ts";
@@ -19,6 +19,7 @@ import { resolvedIn, SchemaRoot } from "./resolved-schema.ts";
 import { SwitchEditor } from "./switch-editor.tsx";
 import { TableEditor } from "./table-editor.tsx";
 import { TextEditor } from "./text-editor.tsx";
+import { VariablesEditor } from "./variables-editor.tsx";
 import { VariantEditor } from "./variant-editor.tsx";
 import { variantsOf } from "./variants.ts";
 
@@ -34,7 +35,9 @@ export function ValueEditor(given: EditorProps) {
 }
 
 /** They hide what is masked: a text by covering it, the others by the controls of their parts. */
-const hidingThemselves = [ListEditor, MapEditor, NullableEditor, ObjectEditor, ReadOnlyValue, TableEditor, TextEditor];
+const hidingThemselves = [
+  ...[ListEditor, MapEditor, NullableEditor, ObjectEditor, ReadOnlyValue, TableEditor, TextEditor, VariablesEditor],
+];
 /** Others need much space: they are collapsed until a person expands them below the field's row. */
 const inRow = [Choice, NumberEditor, ReadOnlyValue, SwitchEditor, TextEditor];
 
@@ -64,7 +67,9 @@ function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean, root: 
   if (type === "array" && (Array.isArray(value) || isNothing)) {
     const items = itemSchema(schema);
     if (items === undefined) return JsonText;
-    return fitsTable(resolvedIn(root, items), value ?? [], root) ? TableEditor : ListEditor;
+    const inner = resolvedIn(root, items);
+    if (!fitsTable(inner, value ?? [], root)) return ListEditor;
+    return areVariables(inner["properties"]) ? VariablesEditor : TableEditor;
   }
   if (type === "object" && (isJsonObject(value) || isNothing)) {
     if (isJsonObject(schema["properties"])) return ObjectEditor;
@@ -83,6 +88,13 @@ function fitsTable(items: ValueSchema, entries: readonly JsonValue[], root: Scop
     return false;
   if (!Object.values(columns).every(column => isSimple(column, root))) return false;
   return entries.every(entry => isJsonObject(entry) && Object.keys(entry).every(name => Object.hasOwn(columns, name)));
+}
+
+/** Whether the columns are a name and a text, as of environment variables. */
+function areVariables(columns: unknown): boolean {
+  if (!isJsonObject(columns)) return false;
+  const { name, value, ...more } = columns;
+  return [name, value].every(one => schemaOf(one)["type"] === "string") && Object.keys(more).length === 0;
 }
 
 /** Whether one line is enough for it. */

@@ -119,7 +119,7 @@ export const mutants = [
   }),
   ...killedBy("env files", "test/main/cli/import-formats.test.ts", {
     "the refusal of a line that is not understood (it is skipped)": {
-      file: "main/cli/import/read-dotenv.ts",
+      file: "shared/import/read-dotenv.ts",
       find: "    if (match === null) {",
       replace: `    if (match === null) {\n      dotenvLine.lastIndex = text.indexOf("\\n", at) + 1 || text.length;\n      continue;`,
       name: "is named, and nothing is imported",

@@ -181,7 +181,9 @@ describeScreen("axe", () => {
 
   test("reports nothing on texts that may be none, hidden values, and texts that are not values yet", async () => {
     const { page, expand, timeout, startSaving, field } = await openOwnShop();
-    for (const title of ["List", "Limit", "Table", "Cards", "Form"]) await expand(title);
+    for (const title of ["List", "Limit", "Table", "Cards", "Form", "Environment variables"]) await expand(title);
+    await page.getByRole("button", { name: /^Paste a .env/ }).click();
+    await page.getByRole("textbox", { name: /^Text of the .env/ }).fill("A=1");
     await page.getByRole("textbox", { name: "Limit" }).fill("30s");
     await page.getByRole("textbox", { name: "Secret" }).fill("typed");
     await timeout.fill("0x10");

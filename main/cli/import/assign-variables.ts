@@ -1,10 +1,10 @@
+import type { FoundVariable, FoundVariables } from "../../../shared/import/found-variables.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
 import type { Fields } from "../connect/fields.ts";
 import { fieldsByVariable } from "../environment/formats.ts";
 import { isPlainSecret } from "../environment/secret-references.ts";
-import type { FoundVariable, FoundVariables } from "./found-variables.ts";
 import { leftOut, nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
 
 /** Sets the fields that variables are named after, `SVC_TIMEOUT` for `svc.timeout`. Others are problems, unless ignored. */

@@ -1,9 +1,9 @@
 import { basename, dirname } from "node:path";
+import type { FoundVariables } from "../../../shared/import/found-variables.ts";
 import type { Fields } from "../connect/fields.ts";
 import { hasExportMark } from "../environment/formats.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { assignToEnvironment, assignToFields } from "./assign-variables.ts";
-import type { FoundVariables } from "./found-variables.ts";
 import { mappedValues, nothingRead, type ReadValues, valuesIn, variablesIn } from "./read-values.ts";
 
 /** `env` names fields, as `repoconf export --format env` does; `dotenv` and those behind it name variables. */
@@ -77,7 +77,7 @@ async function readVariables(
   switch (format) {
     case "env":
     case "dotenv":
-      return (await import("./read-dotenv.ts")).readDotenv(content);
+      return (await import("../../../shared/import/read-dotenv.ts")).readDotenv(content);
     case "sh":
       return (await import("./read-shell.ts")).readShell(content);
     case "fish":

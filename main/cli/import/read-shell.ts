@@ -1,5 +1,5 @@
+import { type FoundVariables, lineCounter, VariableCollector } from "../../../shared/import/found-variables.ts";
 import { withPlainExports } from "../environment/formats.ts";
-import { type FoundVariables, lineCounter, VariableCollector } from "./found-variables.ts";
 
 /** One word as every POSIX shell and bash read it, if no part of it needs a shell. */
 const plainWord = String.raw`(?:[\w./:@%+,=^#\u0080-\uffff-]|\\[^\n]|'[^']*'|"(?:[^"\\$${"`"}]|\\[\s\S])*")*`;

@@ -1,6 +1,6 @@
+import { type FoundVariables, VariableCollector } from "../../../shared/import/found-variables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { type FoundVariables, VariableCollector } from "./found-variables.ts";
 import { parseDocument, parseYaml } from "./parse-document.ts";
 
 /** Reads the `[env]` of a mise.toml. */

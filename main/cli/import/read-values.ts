@@ -1,11 +1,11 @@
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import { InexactNumberError } from "../../../shared/exact-number.ts";
+import type { FoundVariable } from "../../../shared/import/found-variables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import { escapedToken, valueAt } from "../../../shared/value-edit.ts";
 import { type Fields, unknownField } from "../connect/fields.ts";
-import type { FoundVariable } from "./found-variables.ts";
 
 /** What a file would set. If there are `problems`, nothing of it may be set. */
 export interface ReadValues {

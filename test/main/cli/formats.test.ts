@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import type { Fields } from "../../../main/cli/connect/fields.ts";
 import { formatEnvironment, variableName } from "../../../main/cli/environment/formats.ts";
 import { assignToFields } from "../../../main/cli/import/assign-variables.ts";
-import { readDotenv } from "../../../main/cli/import/read-dotenv.ts";
+import { readDotenv } from "../../../shared/import/read-dotenv.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";

@@ -1,0 +1,115 @@
+import { type KeyboardEvent, useContext, useEffect, useRef, useState } from "react";
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { masksAnything } from "../../shared/scopes/masks.ts";
+import { copyText } from "../state/copy.ts";
+import { type EditorProps, itemSchema } from "./editor.tsx";
+import { emptyValue } from "./empty-value.ts";
+import { isEnvText, PasteVariables } from "./paste-variables.tsx";
+import { SchemaRoot } from "./resolved-schema.ts";
+import { TableEditor } from "./table-editor.tsx";
+
+/** Variables, each a name and a text: an env file can be pasted, Enter adds one, and each is shown and copied by itself. */
+export function VariablesEditor(props: EditorProps) {
+  const { value, schema, label, revealed, onChange } = props;
+  const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
+  const root = useContext(SchemaRoot);
+  const container = useRef<HTMLDivElement>(null);
+  /** The keys of the entries that are shown by themselves. */
+  const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
+  /** The text of an env file that was pasted, or is about to be. */
+  const [pasted, setPasted] = useState<string>();
+  const [added, setAdded] = useState(0);
+  const isHidden = masksAnything(schema) && !revealed;
+  useEffect(() => {
+    const onPaste = (event: ClipboardEvent) => {
+      const { target } = event;
+      const own = container.current?.closest(".field") ?? container.current;
+      if (!(target instanceof Element) || own?.contains(target) !== true) return;
+      // The text of a variable may have such lines itself.
+      const isText = target.matches("input, textarea") && !target.matches('td[data-member="name"] *');
+      const text = event.clipboardData?.getData("text/plain") ?? "";
+      if (isText || !isEnvText(text)) return;
+      event.preventDefault();
+      setPasted(text);
+    };
+    document.addEventListener("paste", onPaste);
+    return () => document.removeEventListener("paste", onPaste);
+  }, []);
+  // The focus moves to the added entry, to be filled in.
+  useEffect(() => {
+    if (added > 0) container.current?.querySelector<HTMLElement>("tbody > tr:last-child textarea")?.focus();
+  }, [added]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { target } = event;
+    const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.key !== "Enter" || !isPlain || event.nativeEvent.isComposing) return;
+    // In a text of several lines, Enter begins one more of them.
+    const isLine = target instanceof HTMLTextAreaElement && !target.value.includes("\n");
+    if (!isLine || target.closest("tbody") === null) return;
+    event.preventDefault();
+    onChange([...items, emptyValue(itemSchema(schema) ?? {}, root)]);
+    setAdded(added + 1);
+  };
+  const toggle = (key: number) => {
+    const next = new Set(shown);
+    if (!next.delete(key)) next.add(key);
+    setShown(next);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the texts inside.
+    <div className="variables" ref={container} onKeyDown={onKeyDown}>
+      <TableEditor
+        {...props}
+        isShown={key => shown.has(key)}
+        tools={(key, index) => {
+          const { name, text } = variableIn(items[index]);
+          const what = <span className="visually-hidden"> the value of {name || `entry ${index + 1}`}</span>;
+          return (
+            <>
+              {isHidden && (
+                <button
+                  type="button"
+                  className="button button-quiet"
+                  aria-pressed={shown.has(key)}
+                  onClick={() => toggle(key)}
+                >
+                  {shown.has(key) ? "Hide" : "Show"}
+                  {what}
+                </button>
+              )}
+              <button
+                type="button"
+                className="button button-quiet"
+                onClick={() => void copyText(text, `Copied the value of ${name || `entry ${index + 1}`}.`)}
+              >
+                Copy{what}
+              </button>
+            </>
+          );
+        }}
+      />
+      {pasted === undefined ? (
+        <button type="button" className="button" onClick={() => setPasted("")}>
+          Paste a .env<span className="visually-hidden"> into {label}</span>…
+        </button>
+      ) : (
+        <PasteVariables
+          text={pasted}
+          label={label}
+          items={items}
+          isCovered={isHidden}
+          onText={setPasted}
+          onDone={next => {
+            if (next !== undefined) onChange(next);
+            setPasted(undefined);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function variableIn(item: JsonValue | undefined): { readonly name: string; readonly text: string } {
+  const { name, value } = isJsonObject(item) ? item : {};
+  return { name: typeof name === "string" ? name : "", text: typeof value === "string" ? value : "" };
+}

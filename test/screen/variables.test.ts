@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { countActions, describeScreen, inPage, isCovered, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+
+const title = "Environment variables";
+const lines = (count: number) =>
+  Array.from({ length: count }, (_, at) => `export KEY_${at}="value ${at}" # note`).join("\n");
+
+describeScreen("environment variables", () => {
+  const openShared = shareScreen({ page: { initialScript: countActions } });
+
+  async function openPasting(shop: Parameters<typeof openShared>[0]) {
+    const window = await openShared(shop);
+    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const copy = (text: string) => window.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+    await window.expand(title);
+    return { ...window, copy, variables: window.field(title) };
+  }
+
+  test("ten are pasted and saved with three actions, after a preview of what is new and what changes", async () => {
+    const { page, copy, variables, stored, focused, edits } = await openPasting({
+      "svc.envvars": [
+        { name: "KEY_3", value: "old" },
+        { name: "OWN", value: "1" },
+      ],
+    });
+    await copy(lines(10));
+    const keys = () => page.evaluate<number>("actions.keys");
+    const before = await keys();
+    await press(page, "ControlOrMeta+v");
+    await reads(variables, "New: KEY_0, KEY_1, KEY_2, KEY_4, KEY_5, KEY_6, KEY_7, KEY_8, KEY_9");
+    await reads(variables, "Changed: KEY_3");
+    expect(await edits.count()).toBe(0);
+    await poll(focused).toBe("button Add 9 and change 1 variable");
+    await press(page, "Enter");
+    await reads(edits, "1 edit");
+    await press(page, "ControlOrMeta+s");
+    await edits.waitFor({ state: "detached" });
+    // Each modifier is a key of its own.
+    expect(await keys()).toBe(before + 5);
+    const all = (await stored("svc.envvars")) as readonly { readonly name: string; readonly value: string }[];
+    expect(all.slice(0, 3)).toEqual([
+      { name: "KEY_3", value: "value 3" },
+      { name: "OWN", value: "1" },
+      { name: "KEY_0", value: "value 0" },
+    ]);
+    expect(all).toHaveLength(11);
+  });
+
+  test("a text that is no env file says in which line; Cancel changes nothing", async () => {
+    const { variables, edits } = await openPasting({});
+    await variables.getByRole("button", { name: /^Paste a .env/ }).click();
+    const text = variables.getByRole("textbox", { name: /^Text of the .env/ });
+    await text.fill('A=1\nB="open\n');
+    expect(await isCovered(text)).toBe(true);
+    await reads(variables.getByRole("alert"), "Line 2 is not in the form NAME=value");
+    expect(await variables.getByRole("button", { name: "Add", exact: true }).getAttribute("aria-disabled")).toBe(
+      "true",
+    );
+    await variables.getByRole("button", { name: "Cancel" }).click();
+    expect(await edits.count()).toBe(0);
+  });
+
+  test("Enter adds a row, each value is shown and copied by itself, and the row after a removed one stays hidden", async () => {
+    const { page, variables, focused, stored, save } = await openPasting({
+      "svc.envvars": [
+        { name: "ONE", value: "shown" },
+        { name: "TWO", value: "hush" },
+      ],
+    });
+    await variables.getByRole("textbox", { name: `${title}, entry 2: Value` }).focus();
+    await press(page, "Enter");
+    await poll(focused).toBe(`textarea ${title}, entry 3: Name`);
+    await page.keyboard.type("THREE");
+    await press(page, "Tab");
+    await page.keyboard.type("third");
+    await variables.getByRole("button", { name: "Show the value of ONE" }).click();
+    const value = (entry: number) => variables.getByRole("textbox", { name: `${title}, entry ${entry}: Value` });
+    expect(await value(1).inputValue()).toBe("shown");
+    expect(await inPage(page)).not.toContain("hush");
+    await variables.getByRole("button", { name: "Copy the value of TWO" }).click();
+    await poll(() => page.evaluate<string>("navigator.clipboard.readText()")).toBe("hush");
+    await variables.getByRole("button", { name: `Remove entry 1 of ${title}` }).click();
+    await poll(() => value(1).inputValue()).toBe("");
+    expect(await inPage(page)).not.toContain("hush");
+    await save();
+    expect(await stored("svc.envvars")).toEqual([
+      { name: "TWO", value: "hush" },
+      { name: "THREE", value: "third" },
+    ]);
+  });
+});
