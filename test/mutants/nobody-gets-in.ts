@@ -146,8 +146,8 @@ export const mutants = [
     },
     "escaping a field's description": {
       file: "renderer/page/field-row.tsx",
-      find: `<p className="visually-hidden" id={\`\${id}-description\`}>\n          {schema.description}\n        </p>`,
-      replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: schema.description }} />`,
+      find: `<p className="visually-hidden" id={\`\${id}-description\`}>\n          {description}\n        </p>`,
+      replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: description }} />`,
     },
   }),
   ...killedBy("S13", "test/promises/s13-journal-damage.test.ts", {

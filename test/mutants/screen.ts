@@ -17,6 +17,12 @@ export const mutants = [
       replace: "const isHidden = isCovered && typed === undefined && stored.length === 0;",
       name: "are in no control and nowhere else in the page",
     },
+    "the mask of a part that only its reference has": {
+      file: "renderer/fields/resolved-schema.ts",
+      find: "return maskedWithin(outer, resolvedIn(root, schemaOf(inner)), name);",
+      replace: "return resolvedIn(root, schemaOf(inner));",
+      name: "are in no control and nowhere else in the page",
+    },
   }),
   ...killedBy("screen", "test/screen/matrix.test.ts", {
     "saving several repositories as one batch": {
@@ -51,7 +57,7 @@ export const mutants = [
     "removing a key's text when its page is left": {
       file: "renderer/keys/made-key.tsx",
       find: `  const [said, setSaid] = useState("");`,
-      replace: `  const [said, setSaid] = useState("");\n  document.title = key;`,
+      replace: `  const [said, setSaid] = useState("");\n  document.body.title = key;`,
       name: "a key's text is shown only once",
     },
   }),
