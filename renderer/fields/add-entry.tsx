@@ -17,6 +17,12 @@ export function AddEntry({ label, onPress }: AddEntryProps) {
 
 const controls = "input, textarea, button, [role=switch]";
 
+/** Focuses the first control of an entry, or of a member. The header of a card has buttons too. */
+export function focusFirst(entry: Element | null | undefined): void {
+  const first = entry?.querySelector<HTMLElement>(`:scope > :not(header) :is(${controls})`);
+  (first ?? entry?.querySelector<HTMLElement>(controls))?.focus();
+}
+
 /** After `added()`, moves the focus to the first control of the container's last entry, to be filled in. */
 export function useFocusAdded(count: number): { readonly container: RefObject<HTMLElement | null>; added(): void } {
   const container = useRef<HTMLElement>(null);
@@ -25,10 +31,7 @@ export function useFocusAdded(count: number): { readonly container: RefObject<HT
   useEffect(() => {
     if (!wanted.current) return;
     wanted.current = false;
-    const entry = container.current?.lastElementChild;
-    // The header of a card has buttons too.
-    const first = entry?.querySelector<HTMLElement>(`:scope > :not(header) :is(${controls})`);
-    (first ?? entry?.querySelector<HTMLElement>(controls))?.focus();
+    focusFirst(container.current?.lastElementChild);
   }, [count]);
   return {
     container,

@@ -6,10 +6,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { environmentText } from "../../../main/cli/environment/formats.ts";
 import { formatOfFile, type ImportFormat, readImportedFile } from "../../../main/cli/import/file-formats.ts";
-import type { FoundVariables } from "../../../shared/import/found-variables.ts";
-import { readDotenv } from "../../../shared/import/read-dotenv.ts";
 import { readFish, readPowerShell, readShell } from "../../../main/cli/import/read-shell.ts";
 import { markedText } from "../../../main/files/utf8-text.ts";
+import type { FoundVariables } from "../../../shared/import/found-variables.ts";
+import { readDotenv } from "../../../shared/import/read-dotenv.ts";
 import { projectFolder } from "../../helpers/spawned-daemon.ts";
 
 const textsOf = ({ variables }: Pick<FoundVariables, "variables">) =>
