@@ -2,6 +2,8 @@
  * A local tool that uses the typed client: it finds the key, checks replies for errors, and a value of the wrong type does not compile.
  *
  *   node examples/client.ts REPOSITORY
+ *
+ * REPOSITORY is the id of one, as in `repoconf repo list`.
  */
 import { connect, RepoconfError } from "repoconf/client";
 

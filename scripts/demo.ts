@@ -11,21 +11,28 @@ import { join, resolve } from "node:path";
 import { fillDemoHome } from "./demo-home.ts";
 
 const [folder] = process.argv.slice(2);
+if (folder?.startsWith("-") === true) {
+  process.stderr.write(`There is no option ${folder}. To choose the folder of the home: npm run demo -- FOLDER\n`);
+  process.exit(2);
+}
 const home = folder === undefined ? await mkdtemp(join(tmpdir(), "repoconf-demo-")) : resolve(folder);
 if (folder !== undefined) await mkdir(home);
 
 await fillDemoHome(home);
 
+// The shell script in scripts/bin is not for Windows.
+const bin = join(import.meta.dirname, "bin");
+const [path, command] = process.platform === "win32" ? ["", "npx repoconf"] : [` PATH="${bin}:$PATH"`, "repoconf"];
 process.stdout.write(`Created a home with five repositories in ${home}
 
 Try it:
-  export REPOCONF_HOME=${home}
-  npx repoconf repo list
-  npx repoconf list --repo webshop
-  npx repoconf explain svc.timeout --repo webshop
-  npx repoconf list build --repo compiler
-  npx repoconf doctor
-  npx repoconf history --repo webshop
-  npx repoconf ui
-  npx repoconf stop
+  export REPOCONF_HOME="${home}"${path}
+  ${command} ui
+  ${command} repo list
+  ${command} list --repo webshop
+  ${command} explain svc.timeout --repo webshop
+  ${command} list build --repo compiler
+  ${command} history --repo webshop
+  ${command} doctor
+  ${command} stop
 `);

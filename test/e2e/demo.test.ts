@@ -9,6 +9,13 @@ test("npm run demo creates a home with repositories of each kind", async () => {
   const demo = await runProcess(process.execPath, ["scripts/demo.ts", home.homeFolder]);
   expect(demo).toMatchObject({ code: 0, errorOutput: "", output: expect.stringContaining(home.homeFolder) });
 
+  const lines = demo.output.split("\n").filter(line => line.startsWith("  "));
+  expect(lines).toHaveLength(9);
+  // One opens a browser, and doctor tells of the broken file.
+  const pasted = lines.filter(line => !/ (ui|doctor)$/.test(line));
+  if (process.platform !== "win32")
+    expect(await runProcess("bash", ["-e", "-c", pasted.join("\n")])).toMatchObject({ code: 0, errorOutput: "" });
+
   const entries: { id: string; health: { code: number; line?: number }[] }[] = await home.json(["repo", "list"]);
   expect(entries.map(entry => entry.id)).toEqual(["compiler", "empty", "notes", "old-blog", "webshop"]);
   expect(entries.find(entry => entry.id === "old-blog")?.health).toMatchObject([{ code: 1106, line: 8 }]);
@@ -21,4 +28,6 @@ test("npm run demo creates a home with repositories of each kind", async () => {
   );
   expect(await home.succeed(["get", "build.mode", "--repo", "compiler"])).toBe("release\n");
   expect(await home.succeed(["describe", "build.mode"])).toContain(`one of "debug", "release", "profile"`);
+  const mistaken = await runProcess(process.execPath, ["scripts/demo.ts", "--port"]);
+  expect(mistaken).toEqual({ code: 2, output: "", errorOutput: expect.stringContaining("There is no option --port") });
 });
