@@ -82,6 +82,8 @@ export function activatedEdits(
   edited: readonly ConfigPath[],
   values: Config,
 ): ConfigEdit[] {
+  // A file may have very many fields that no scope knows.
+  if (changes.length === 0) return [];
   const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
   return editsOf(changes).filter(
     ({ scope, field, value }) =>

@@ -5,7 +5,7 @@ import type { Config } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
-import { endlessTurn, type Turn } from "../../time/yielding.ts";
+import { endlessTurn, type Turn, Yielding } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
 import { keptBefore } from "./kept-changes.ts";
 import {
@@ -420,7 +420,8 @@ export class Journal {
     const { lineage, position } = head;
     const known = { revision, ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
     const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, ...known }];
-    const before = head.segment === undefined ? [] : keptBefore(this.backward(revision));
+    const turn = new Yielding(clock).begin(id);
+    const before = head.segment === undefined ? [] : keptBefore(this.backward(revision, turn));
     const lastChanges = await Promise.resolve(before).catch(unknownIfDamaged);
     const kept = lastChanges !== undefined && { lastChanges };
     const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config, ...kept } as const;
