@@ -23,7 +23,10 @@ export function besideAlternatives({ oneOf: _, anyOf: __, ...own }: ValueSchema)
 export function choicesOf(schema: ValueSchema, root: ScopeSchema | undefined): readonly ChoiceOption[] | undefined {
   const { enum: values, const: constant, title } = schema;
   if (constant !== undefined) return [{ value: constant as JsonValue, ...(title !== undefined && { title }) }];
-  if (Array.isArray(values)) return values.map((value: JsonValue) => ({ value }));
+  if (Array.isArray(values)) {
+    const isNamed = values.length === 1 && title !== undefined;
+    return values.map((value: JsonValue) => ({ value, ...(isNamed && { title }) }));
+  }
   if (schema["type"] === "null") return [{ value: null, ...(title !== undefined && { title }) }];
   const all = alternativesIn(schema).map(one => choicesOf(resolvedIn(root, one), root));
   const found = all.flatMap(one => one ?? []);

@@ -1,5 +1,6 @@
 import { type ComponentType, createContext, useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { schemaOf } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import type { ValueProblem } from "./validate.ts";
 
@@ -31,9 +32,15 @@ export function NestedEditor(props: EditorProps) {
   return Editor === undefined ? undefined : <Editor {...props} />;
 }
 
-export function itemSchema(schema: ValueSchema): ValueSchema | undefined {
-  const items = schema["items"];
-  return isJsonObject(items) ? (items as ValueSchema) : undefined;
+/** The schema of all entries of a list; undefined: it says nothing about them, or something else for each of the first ones. */
+export function itemSchema({ items, prefixItems }: ValueSchema): ValueSchema | undefined {
+  return isJsonObject(items) && prefixItems === undefined ? (items as ValueSchema) : undefined;
+}
+
+/** The schema of one entry of a list; undefined: there may be no such entry. */
+export function schemaOfItem({ items, prefixItems }: ValueSchema, index: number): ValueSchema | undefined {
+  const own: unknown = Array.isArray(prefixItems) && index < prefixItems.length ? prefixItems[index] : items;
+  return own === false ? undefined : schemaOf(own);
 }
 
 /** The problems of a part of the value, with paths relative to the part. */

@@ -2,7 +2,7 @@ import { type RefObject, useContext, useEffect, useRef } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { AddEntry, useFocusAdded } from "./add-entry.tsx";
 import { nullableOf } from "./alternatives.ts";
-import { type EditorProps, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { type EditorProps, NestedEditor, ownProblems, problemsWithin, schemaOfItem } from "./editor.tsx";
 import { emptyValue } from "./empty-value.ts";
 import { entryText, useEntryFilter } from "./entry-filter.tsx";
 import { useEntryKeys } from "./entry-keys.ts";
@@ -18,12 +18,10 @@ const fewCards = 3;
 export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const root = useContext(SchemaRoot);
-  const inner = partOf(root, schema, itemSchema(schema));
-  const filled = nullableOf(inner, root) ?? inner;
-  const areCards = isJsonObject(filled["properties"]) || variantsOf(filled, root).length > 0;
+  const innerAt = (index: number) => partOf(root, schema, schemaOfItem(schema, index));
   const { container, added } = useFocusAdded(items.length);
   const { keys, firstAdded, arrange } = useEntryKeys(items.length);
-  const filter = useEntryFilter(label, keys, (_, index) => entryText(items[index], inner, revealed));
+  const filter = useEntryFilter(label, keys, (_, index) => entryText(items[index], innerAt(index), revealed));
   const moved = useRef<string>(undefined);
   // The focus follows the entry, so that the next press moves the same one.
   useEffect(() => {
@@ -47,6 +45,7 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
       <ol className="list-items" ref={container as RefObject<HTMLOListElement | null>}>
         {keys.map((key, index) => {
           if (filter.isHidden(key)) return undefined;
+          const inner = innerAt(index);
           const within = problemsWithin(problems, String(index));
           const common = {
             ...{ label, index, entry: key, count: items.length },
@@ -63,7 +62,9 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
               />
             ),
           };
-          if (!areCards) return <ListItem key={key} {...common} />;
+          const filled = nullableOf(inner, root) ?? inner;
+          const isCard = isJsonObject(filled["properties"]) || variantsOf(filled, root).length > 0;
+          if (!isCard) return <ListItem key={key} {...common} />;
           return (
             <CardItem
               key={key}
@@ -76,13 +77,15 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
           );
         })}
       </ol>
-      <AddEntry
-        label={label}
-        onPress={() => {
-          added();
-          onChange([...items, emptyValue(inner, root)]);
-        }}
-      />
+      {schemaOfItem(schema, items.length) !== undefined && (
+        <AddEntry
+          label={label}
+          onPress={() => {
+            added();
+            onChange([...items, emptyValue(innerAt(items.length), root)]);
+          }}
+        />
+      )}
       <Problems problems={ownProblems(problems)} />
     </div>
   );

@@ -5,6 +5,7 @@ import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.
 import { mask } from "../page/show-json.ts";
 import { textOfUnread } from "../state/unread-text.ts";
 import { choicesOf, nullableOf } from "./alternatives.ts";
+import { CheckList, checksOf } from "./check-list.tsx";
 import { Choice } from "./choice.tsx";
 import { EditorOfValues, type EditorProps, itemSchema } from "./editor.tsx";
 import { hasNamedEntries } from "./entry-names.ts";
@@ -51,7 +52,7 @@ export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean, r
 
 /** `schema` is resolved. Where null is no value of it, nobody has set one: its control shows that too. */
 function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean, root: ScopeSchema | undefined) {
-  const type = schema["type"];
+  const type = schema["type"] ?? (isJsonObject(schema["properties"]) ? "object" : undefined);
   if (schema["readOnly"] === true) return ReadOnlyValue;
   if (isKey || schema["x-labels"] !== undefined || choicesOf(schema, root) !== undefined) return Choice;
   const inner = nullableOf(schema, root);
@@ -65,8 +66,9 @@ function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean, root: 
   if (isUnread) return JsonText;
   if (type === "string" && (typeof value === "string" || isNothing)) return TextEditor;
   if (type === "array" && (Array.isArray(value) || isNothing)) {
+    if (checksOf(schema, root) !== undefined) return CheckList;
     const items = itemSchema(schema);
-    if (items === undefined) return JsonText;
+    if (items === undefined) return Array.isArray(schema["prefixItems"]) ? ListEditor : JsonText;
     const inner = resolvedIn(root, items);
     if (!fitsTable(inner, value ?? [], root)) return ListEditor;
     return areVariables(inner["properties"]) ? VariablesEditor : TableEditor;

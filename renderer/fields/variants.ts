@@ -23,11 +23,13 @@ const typeNames: { readonly [type: string]: string } = {
   string: "A text",
 };
 
-/** The forms of a value, of which at least one has parts; without alternatives, none. `schema` is resolved. */
+/** The forms of a value, of which at least one has parts: of its alternatives, or of its types. Without any, none. `schema` is resolved. */
 export function variantsOf(schema: ValueSchema, root: ScopeSchema | undefined): readonly Variant[] {
-  const { title: _, description: __, default: ___, ...beside } = besideAlternatives(schema);
+  const { title: _, description: __, default: ___, type: wide, ...rest } = besideAlternatives(schema);
+  const beside = Array.isArray(wide) ? rest : { ...rest, ...(wide !== undefined && { type: wide }) };
+  const alternatives = Array.isArray(wide) ? wide.map(schemaOfType) : alternativesIn(schema);
   const types = new Set<unknown>();
-  const variants = alternativesIn(schema).map((alternative, index) => {
+  const variants = alternatives.map((alternative, index) => {
     const own = resolvedIn(root, alternative);
     // One that only requires members is a rule, no form.
     const type = own["type"] ?? (isJsonObject(own["properties"]) ? "object" : undefined);
@@ -39,11 +41,23 @@ export function variantsOf(schema: ValueSchema, root: ScopeSchema | undefined): 
   return variants.length > 1 && isFit ? variants : [];
 }
 
-/** By the constants that tell it apart, or by its type. */
+/** The same object each time: a schema is compiled once. */
+const schemasOfTypes = new Map<unknown, ValueSchema>();
+
+function schemaOfType(type: unknown): ValueSchema {
+  const schema = schemasOfTypes.get(type) ?? { type };
+  schemasOfTypes.set(type, schema);
+  return schema;
+}
+
+/** By the constant that tells it apart, by its first members, or by its type. */
 function nameOf(schema: ValueSchema): string | undefined {
   const [constant] = constantsOf(schema).values();
   if (typeof constant === "string") return constant;
-  return schema["type"] === "object" ? undefined : typeNames[String(schema["type"])];
+  const { type, properties } = schema;
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  if (type !== "object" || names.length === 0) return typeNames[String(type)];
+  return `With ${names.slice(0, 3).join(", ")}${names.length > 3 ? "…" : ""}`;
 }
 
 /**

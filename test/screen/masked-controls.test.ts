@@ -33,6 +33,7 @@ const fields = {
     [],
   ],
   patterns: [{ type: "object", patternProperties: { "^a": text } }, { a: "hush pattern" }, {}],
+  checks: [{ type: "array", uniqueItems: true, items: { enum: ["hush check", "b"] } }, ["hush check"], []],
   fixed: [{ ...text, readOnly: true }, "hush fixed", ""],
   either: [{ oneOf: [text, { type: "integer" }] }, "hush either", ""],
   types: [{ type: ["integer", "string"] }, "hush types", ""],
@@ -46,8 +47,9 @@ const parts = {
   reference: [{ $ref: "#/$defs/secret" }, "hush reference", ""],
   selection: [{ anyOf: [{ $ref: "#/$defs/secret" }, { type: "null" }] }, "hush selection", null],
   members: [{ type: "array", items: { $ref: "#/$defs/login" } }, [{ user: "shown", password: "hush members" }], []],
-  perhaps: [{ ...login, type: ["object", "array"] }, { user: "x", password: "hush perhaps" }, {}],
+  perhaps: [{ additionalProperties: { ...text, ...masked } }, { user: "x", password: "hush perhaps" }, {}],
   maybe: [{ ...login, type: ["object", "null"] }, { user: "x", password: "hush maybe" }, null],
+  kinds: [{ ...login, type: ["object", "array"] }, { user: "x", password: "hush of types" }, {}],
   forms: [{ oneOf: [{ $ref: "#/$defs/login" }, text] }, { user: "x", password: "hush forms" }, ""],
   cards: [
     { type: "array", items: { allOf: [{ $ref: "#/$defs/login" }, { properties: { more: { type: "array" } } }] } },

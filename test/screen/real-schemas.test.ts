@@ -55,6 +55,15 @@ const tool = {
       anyOf: [text, { type: "object", properties: { context: text, file: text }, required: ["context"] }],
       default: ".",
     },
+    quick: { title: "Quick", type: ["boolean", "object"], properties: { other: { type: "boolean" } }, default: true },
+    colors: {
+      title: "Colors",
+      type: "array",
+      uniqueItems: true,
+      items: { anyOf: [{ const: "#f00", title: "Red" }, { enum: ["#0f0"], title: "Green" }, { const: "blue" }] },
+      default: [],
+    },
+    pair: { title: "Pair", type: "array", prefixItems: [text, { type: "boolean" }], items: false, default: [] },
     ratio: { title: "Ratio", type: "number", multipleOf: 0.05, default: 0.1 },
     since: { title: "Since", type: "string", format: "date", default: "2026-01-31" },
     made: { title: "Made by", type: "string", readOnly: true, default: "tool 1.2" },
@@ -190,7 +199,7 @@ describeScreen("fields of schemas as people have them", () => {
     await expand("Build");
     const build = field("Build");
     expect(await build.getByRole("textbox", { name: "Build", exact: true }).inputValue()).toBe(".");
-    await pick("Build", "A text", "Form 2");
+    await pick("Build", "A text", "With context, file");
     await build.getByRole("textbox", { name: "Build: context" }).fill("./web");
     await save();
     expect(await stored("tool")).toEqual({
@@ -203,6 +212,31 @@ describeScreen("fields of schemas as people have them", () => {
     await pick("Auth", "Name and password", "Nobody");
     await save();
     expect(await stored("tool.auth")).toEqual({ kind: "none" });
+  });
+
+  test("have a form for each of several types, check boxes for a set, and for each place of a list its own control", async () => {
+    const { page, field, expand, save, stored } = await openShared({ "tool.colors": ["blue"] });
+    await expand("Quick");
+    await field("Quick")
+      .getByRole("button", { name: /On or off.*Quick: form/ })
+      .click();
+    await option(page, "With other").click();
+    await field("Quick").getByRole("button", { name: "Add other" }).click();
+    await expand("Colors");
+    const colors = field("Colors").getByRole("group", { name: "Colors" });
+    await poll(() => colors.getByRole("checkbox", { checked: true }).count()).toBe(1);
+    await colors.getByRole("checkbox", { name: "Green" }).check();
+    await colors.getByRole("checkbox", { name: "blue" }).uncheck();
+    await colors.getByRole("checkbox", { name: "Red" }).check();
+    await expand("Pair");
+    const add = field("Pair").getByRole("button", { name: "Add an entry to Pair" });
+    await add.click();
+    await page.keyboard.type("a");
+    await add.click();
+    await field("Pair").getByRole("switch", { name: "Pair, entry 2" }).press("Space");
+    expect(await add.count()).toBe(0);
+    await save();
+    expect(await stored("tool")).toEqual({ quick: { other: false }, colors: ["#0f0", "#f00"], pair: ["a", true] });
   });
 
   test("say that nobody has set them, and get a value of their type", async () => {
@@ -260,7 +294,7 @@ describeScreen("fields of schemas as people have them", () => {
   });
 
   test("take names by their pattern, and others beside the members that the schema lists", async () => {
-    const { page, field, expand, save, stored } = await openShared();
+    const { page, field, expand, focused, save, stored } = await openShared();
     await expand("Hooks");
     const name = field("Hooks").getByRole("textbox", { name: "Name of the new entry in Hooks" });
     await name.fill("save");
@@ -270,6 +304,7 @@ describeScreen("fields of schemas as people have them", () => {
     await field("Hooks").getByRole("switch", { name: "Hooks: onSave" }).press("Space");
     await expand("Options");
     await field("Options").getByRole("button", { name: "Add depth" }).click();
+    await poll(focused).toBe("textarea Options: depth");
     await field("Options").getByRole("textbox", { name: "Name of the new entry in Options" }).fill("width");
     await press(page, "Enter");
     await field("Options").getByRole("textbox", { name: "Options: width" }).fill("9");
