@@ -334,15 +334,23 @@ test("an agent sees and withdraws its own proposals, and reads what was not set,
     { proposal, field: "svc.services", value: services, time: expect.any(String), reason, page: details.page },
   ]);
   expect(await agent.call("config_history", { field: "svc.timeout" })).not.toHaveProperty("proposals");
-  for (const wrong of [{}, { revision: 2, proposal }, { proposal: "no such" }])
-    expect(await agent.call("config_undo", { ...wrong, reason })).toMatchObject({ isError: true });
+  const wrongs: readonly [wrong: object, code: number][] = [
+    [{}, 1101],
+    [{ revision: 2, proposal }, 1101],
+    [{ proposal: "no such" }, 1112],
+    [{ proposal: "no such", dryRun: true }, 1112],
+  ];
+  for (const [wrong, code] of wrongs)
+    expect(await agent.call("config_undo", { ...wrong, reason })).toMatchObject({ isError: true, errors: [{ code }] });
   const withdrawn = { repository: "shop", withdrawn: proposal, field: "svc.services" };
   expect(await agent.call("config_undo", { proposal, reason, dryRun: true })).toMatchObject(withdrawn);
   expect(await agent.call("config_undo", { proposal, reason })).toEqual({ ...withdrawn, isError: false });
   expect(await home.json(["trust"])).toEqual([]);
   await home.succeed(["key", "revoke", "claude-shop"]);
-  const gone = await home.json(["key", "create", "claude", "--repo", id, "--audited", "--right", "write"]);
-  await writeFile(args[1] ?? "", gone.key);
+  const reader = await home.json(["key", "create", "claude", "--repo", id, "--audited"]);
+  await writeFile(args[1] ?? "", reader.key);
+  const [unwritable] = (await agent.call("config_set", { set: { "svc.timeout": 6 }, reason })).errors;
+  expect(unwritable).toMatchObject({ code: 1007, message: expect.stringContaining('There is no repository "shop"') });
   await home.succeed(["repo", "remove", id, "--yes"]);
   expect(JSON.stringify((await agent.call("config_find")).errors)).not.toContain(id);
 });

@@ -72,7 +72,7 @@ export function describeField(
   const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, reveal));
   if (forgotten) return `  ${path}: ${forgottenMark} -> ${stored ? show(value) : forgottenMark}`;
   if (sameJson(value, previous)) {
-    const isDefault = isShared && sameJson(value ?? null, schema?.default ?? null);
+    const isDefault = sameJson(value ?? null, schema?.default ?? null);
     return `  ${path}: ${show(value)} (${describeSame(stored, isShared, isDefault)})`;
   }
   return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
