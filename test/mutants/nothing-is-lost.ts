@@ -71,8 +71,8 @@ export const mutants = [
     },
     "the sync of a new segment": {
       file: "main/store/history/journal.ts",
-      find: "writeAll(handle, content, 0);\n        await handle.datasync();",
-      replace: "writeAll(handle, content, 0);",
+      find: "{ bytes: 0, hash: head.hash });\n        await handle.datasync();",
+      replace: "{ bytes: 0, hash: head.hash });",
     },
     "the sync of a new segment's folder": {
       file: "main/store/history/journal.ts",
