@@ -11,9 +11,9 @@ import { partOf, resolvedIn, SchemaRoot } from "./resolved-schema.ts";
 
 interface TableEditorProps extends EditorProps {
   /** Whether the masked values of an entry are shown, whatever `revealed` is. */
-  isShown?(key: number): boolean;
+  isShown?(index: number): boolean;
   /** More buttons of an entry. */
-  tools?(key: number, index: number): ReactNode;
+  tools?(index: number): ReactNode;
 }
 
 /** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */
@@ -73,7 +73,7 @@ export function TableEditor(props: TableEditorProps) {
                             schema={memberSchema}
                             label={`${label}, entry ${index + 1}: ${title}`}
                             problems={problemsWithin(problemsWithin(problems, String(index)), name)}
-                            revealed={revealed || isShown?.(key) === true}
+                            revealed={revealed || isShown?.(index) === true}
                             onChange={change}
                           />
                         )}
@@ -81,7 +81,7 @@ export function TableEditor(props: TableEditorProps) {
                     );
                   })}
                   <td className="table-tools">
-                    {tools?.(key, index)}
+                    {tools?.(index)}
                     <button
                       type="button"
                       className="button button-quiet"

@@ -14,8 +14,8 @@ export function VariablesEditor(props: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const root = useContext(SchemaRoot);
   const container = useRef<HTMLDivElement>(null);
-  /** The keys of the entries that are shown by themselves. */
-  const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
+  /** The names of those that are shown by themselves: not their places, where others stand after a change from elsewhere. */
+  const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
   /** The text of an env file that was pasted, or is about to be. */
   const [pasted, setPasted] = useState<string>();
   const [added, setAdded] = useState(0);
@@ -50,9 +50,9 @@ export function VariablesEditor(props: EditorProps) {
     onChange([...items, emptyValue(itemSchema(schema) ?? {}, root)]);
     setAdded(added + 1);
   };
-  const toggle = (key: number) => {
+  const toggle = (name: string) => {
     const next = new Set(shown);
-    if (!next.delete(key)) next.add(key);
+    if (!next.delete(name)) next.add(name);
     setShown(next);
   };
   return (
@@ -60,8 +60,8 @@ export function VariablesEditor(props: EditorProps) {
     <div className="variables" ref={container} onKeyDown={onKeyDown}>
       <TableEditor
         {...props}
-        isShown={key => shown.has(key)}
-        tools={(key, index) => {
+        isShown={index => shown.has(variableIn(items[index]).name)}
+        tools={index => {
           const { name, text } = variableIn(items[index]);
           const what = <span className="visually-hidden"> the value of {name || `entry ${index + 1}`}</span>;
           return (
@@ -70,10 +70,10 @@ export function VariablesEditor(props: EditorProps) {
                 <button
                   type="button"
                   className="button button-quiet"
-                  aria-pressed={shown.has(key)}
-                  onClick={() => toggle(key)}
+                  aria-pressed={shown.has(name)}
+                  onClick={() => toggle(name)}
                 >
-                  {shown.has(key) ? "Hide" : "Show"}
+                  {shown.has(name) ? "Hide" : "Show"}
                   {what}
                 </button>
               )}

@@ -88,4 +88,20 @@ describeScreen("environment variables", () => {
       { name: "THREE", value: "third" },
     ]);
   });
+
+  test("a value that is shown by itself stays the only one, whatever others make of the list", async () => {
+    const [one, two] = [
+      { name: "ONE", value: "shown" },
+      { name: "TWO", value: "hush" },
+    ];
+    const { page, variables, set } = await openPasting({ "svc.envvars": [one, two] });
+    const value = (entry: number) => variables.getByRole("textbox", { name: `${title}, entry ${entry}: Value` });
+    await variables.getByRole("button", { name: "Show the value of ONE" }).click();
+    await set({ "svc.envvars": [two, one] });
+    await poll(() => value(2).inputValue()).toBe("shown");
+    expect(await inPage(page)).not.toContain("hush");
+    await set({ "svc.envvars": [two] });
+    await poll(() => value(2).count()).toBe(0);
+    expect(await inPage(page)).not.toContain("hush");
+  });
 });
