@@ -146,6 +146,9 @@ export const ownKeys: readonly { readonly keys: string; readonly title: string }
   { keys: "↑ ↓ Home End", title: "Move in the tree and in lists" },
   { keys: "← →", title: "Collapse or expand the selected tree item" },
   { keys: "Enter", title: "Open the selected tree item; on a field, go to its control" },
+  { keys: "S", title: "In the matrix: sort by the column of the active cell" },
+  { keys: "+ -", title: "In the matrix: a wider or narrower column" },
+  { keys: "Delete", title: "In the matrix: the default for the selected cells" },
   { keys: "Escape", title: "Close a dialog" },
 ];
 

@@ -7,7 +7,7 @@ import { focusPlace, go } from "../state/navigation.ts";
 import { nameOfRepository, type ScreenState, useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
 import { ActivityEntry } from "./activity-entry.tsx";
-import { type Group, grouped } from "./activity-list.ts";
+import { countRepositories, type Group, grouped } from "./activity-list.ts";
 import { QueryBox } from "./query-box.tsx";
 import { RevertChangesDialog } from "./revert-changes-dialog.tsx";
 import { useActivity } from "./use-activity.ts";
@@ -16,7 +16,7 @@ const pageSize = 50;
 
 const chips: readonly (readonly [condition: string, title: string])[] = [
   ["since:24h", "last 24 hours"],
-  ["by:owner", "by me"],
+  ["by:owner", "by you"],
   ["by:file", "by hand"],
 ];
 
@@ -104,13 +104,21 @@ interface RevertDialogProps {
 }
 
 /** Reverts a whole batch, or the shown fields of any other entry. */
-function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }: RevertDialogProps) {
+function RevertDialog({ group, repositories, onClose }: RevertDialogProps) {
+  const { first, rest, isOpen } = group;
   const { repo, revision, batch } = first;
   const oldest = rest.at(-1)?.time ?? first.time;
   const find = useCallback(() => entriesOfBatch(daemon(), batch ?? "", oldest), [batch, oldest]);
   if ((isOpen || rest.length > 0) && batch !== undefined) {
     const title = "Revert this change in all its repositories";
-    return <RevertChangesDialog title={title} name={`batch ${batch}`} find={find} onClose={onClose} />;
+    return (
+      <RevertChangesDialog
+        title={title}
+        name={`a change in ${countRepositories(group)}`}
+        find={find}
+        onClose={onClose}
+      />
+    );
   }
   return (
     <RestoreDialog

@@ -51,7 +51,11 @@ function Recent({ group }: { readonly group: Group }) {
           {countRepositories(group)}
         </a>
       )}
-      <code>{fields.length > maxNamed ? `${named} and ${fields.length - maxNamed} more` : named}</code>
+      {fields.length === 0 && first.revision === 1 ? (
+        <span>added</span>
+      ) : (
+        <code>{fields.length > maxNamed ? `${named} and ${fields.length - maxNamed} more` : named}</code>
+      )}
       <EntryFacts entry={first} />
     </li>
   );

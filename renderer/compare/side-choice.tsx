@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
+import { byActor } from "../page/by-actor.ts";
 import { type ComparedSide, sideAt, textOfSide } from "../state/compared-side.ts";
 import { daemon } from "../state/connection.ts";
 import { addressOf } from "../state/place.ts";
@@ -67,7 +68,7 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   const options = new Map([[repo, "Its current values"]]);
   if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "The values in its file");
   for (const { revision, time, actor } of revisions) {
-    const text = `Revision ${revision}, ${ago(time)} by ${actor === "file" ? "hand" : actor}`;
+    const text = `Revision ${revision}, ${ago(time)} ${byActor(actor)}`;
     options.set(textOfSide({ kind: "revision", repo, revision }), text);
   }
   // An older revision, or one that does not exist.

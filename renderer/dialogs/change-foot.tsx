@@ -16,10 +16,10 @@ interface ChangeFootProps {
   readonly children: ReactNode;
 }
 
-/** The bottom of a dialog that changes values: the reason for the history, errors, and the two buttons. */
+/** The bottom of a dialog that changes values, in sight however long it is: the reason for the history, errors, and the two buttons. */
 export function ChangeFoot({ reason, onReason, problem, unavailable, pending, onClose, children }: ChangeFootProps) {
   return (
-    <>
+    <div className="change-foot">
       <label className="labelled">
         Reason <span className="hint">(optional; it stays in the history)</span>
         <input className="input" maxLength={1000} value={reason} onChange={event => onReason(event.target.value)} />
@@ -33,6 +33,6 @@ export function ChangeFoot({ reason, onReason, problem, unavailable, pending, on
           {children}
         </Button>
       </p>
-    </>
+    </div>
   );
 }

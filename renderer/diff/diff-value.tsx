@@ -1,13 +1,9 @@
 import { useState } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { shortened } from "../../shared/shortened.ts";
-import { partsToSee } from "../fields/invisible.ts";
+import { FoldedText } from "../page/folded-text.tsx";
 import { mask, showJson } from "../page/show-json.ts";
 import { type DiffLine, isUnchanged } from "./diff-lines.ts";
-
-/** The maximum of shown characters of a value. */
-const maxCharacters = 2_000;
 
 /** The names of two compared sides that are not versions of one thing. */
 export interface SideNames {
@@ -26,6 +22,7 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
   const one = line[side];
   const [same, other] = sides === undefined ? ["not changed", "changed"] : ["the same", "different"];
   const isMasked = line.schema["x-masked"] === true;
+  const name = `${line.path} ${sides === undefined ? side : `in ${sides[side]}`}`;
   return (
     <>
       {"words" in one ? (
@@ -34,13 +31,9 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
           {one.isDefault && ","}
         </span>
       ) : isMasked && !isEmpty(one.value) ? (
-        <MaskedValue
-          value={one.value}
-          schema={line.schema}
-          name={`${line.path} ${sides === undefined ? side : `in ${sides[side]}`}`}
-        />
+        <MaskedValue value={one.value} schema={line.schema} name={name} />
       ) : (
-        <ShownText text={textOf(one.value, line.schema)} />
+        <FoldedText text={showJson(one.value, line.schema)} name={name} from={firstDifference(line)} />
       )}
       {"place" in one && <span className="hint"> at [{one.place}]</span>}
       {one.isDefault && <span className="hint"> default</span>}
@@ -70,7 +63,7 @@ function MaskedValue({
   const [shown, setShown] = useState(false);
   return (
     <>
-      <ShownText text={shown ? textOf(value, { ...schema, "x-masked": false }) : mask} />{" "}
+      <FoldedText text={shown ? showJson(value, { ...schema, "x-masked": false }) : mask} name={name} />{" "}
       <button type="button" className="link" onClick={() => setShown(!shown)}>
         {shown ? "Hide" : "Show"}
         <span className="visually-hidden"> {name}</span>
@@ -79,26 +72,13 @@ function MaskedValue({
   );
 }
 
-/** With the characters that nobody would see: they are what has changed, perhaps. */
-function ShownText({ text }: { readonly text: string }) {
-  return (
-    <code>
-      {partsToSee(text).map((part, index) =>
-        part.code === undefined ? (
-          part.text
-        ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other names.
-          <span className="unseen" key={index}>
-            {part.code}
-          </span>
-        ),
-      )}
-    </code>
-  );
-}
-
-function textOf(value: JsonValue, schema: ValueSchema): string {
-  return shortened(showJson(value, schema), maxCharacters);
+/** Where the two values of a line begin to differ. */
+function firstDifference({ before, after, schema }: DiffLine): number {
+  if (!("value" in before && "value" in after)) return 0;
+  const [one, other] = [showJson(before.value, schema), showJson(after.value, schema)];
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  return at < Math.max(one.length, other.length) ? at : 0;
 }
 
 /** An empty list or object has nothing to mask. */

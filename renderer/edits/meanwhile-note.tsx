@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
+import { byActor } from "../page/by-actor.ts";
 import { dropEdit, keepMine } from "../state/edits.ts";
 import { editKey, type PendingEdit } from "../state/store.ts";
 
@@ -11,7 +12,7 @@ export function MeanwhileNote({ edit, schema }: { readonly edit: PendingEdit; re
   if (edit.mergedWith === undefined) return undefined;
   return (
     <p className="hint" role="status">
-      Changed in the meantime by {edit.mergedWith} in another place. Your edit has both changes.
+      Changed in the meantime {byActor(edit.mergedWith)} in another place. Your edit has both changes.
     </p>
   );
 }
@@ -29,14 +30,14 @@ function Conflict({ edit, schema, conflict }: ConflictProps) {
   const changes = useMemo(() => {
     const one = { path: joinConfigPath(scope, field), schema, before: base };
     return [
-      { ...one, title: `Theirs: changed by ${actor}`, after: stored },
+      { ...one, title: `Theirs: changed ${byActor(actor)}`, after: stored },
       { ...one, title: "Mine", after: value },
     ];
   }, [scope, field, schema, base, actor, stored, value]);
   const key = editKey(repo, scope, field);
   return (
     <div className="conflict" role="alert">
-      <p>Changed in the meantime by {actor}, where you changed it too.</p>
+      <p>Changed in the meantime {byActor(actor)}, where you changed it too.</p>
       <DiffTable changes={changes} />
       <button type="button" className="button" onClick={() => keepMine(key)}>
         Keep mine

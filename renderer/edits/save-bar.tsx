@@ -1,7 +1,7 @@
 import { Button } from "../button.tsx";
 import { openDialog } from "../state/dialog.ts";
 import { discardAllEdits } from "../state/edits.ts";
-import { show } from "../state/navigation.ts";
+import { addressOf } from "../state/place.ts";
 import { cancelSaving, saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
@@ -62,9 +62,9 @@ function EditedTexts() {
     <p className="edited-texts">
       Unsaved text edits:{" "}
       {hidden.map(repo => (
-        <button key={repo} type="button" className="link" onClick={() => show(repo, "json")}>
+        <a key={repo} className="link" href={addressOf({ page: "repo", view: "json", repo })}>
           {nameOfRepository({ repositories }, repo)}
-        </button>
+        </a>
       ))}
     </p>
   );

@@ -1,18 +1,16 @@
 import { useContext, useId } from "react";
-import { Button, ListBox, ListBoxItem, Popover, Select, SelectValue } from "react-aria-components";
 import { canonicalJson, type JsonValue } from "../../shared/json.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
+import { Choose, type ChooseOption } from "../choose.tsx";
 import { showJson } from "../page/show-json.ts";
 import { choicesOf } from "./alternatives.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 import { SchemaRoot } from "./resolved-schema.ts";
 
-interface Option {
-  readonly id: string;
+interface Option extends ChooseOption {
   readonly value: JsonValue;
-  readonly text: string;
 }
 
 /** A choice of values: of an enumeration, of named numbers, or of the keys of another field. */
@@ -28,31 +26,17 @@ export function Choice(props: EditorProps) {
   const all = isKnown ? options : [...options, { id: current, value, text: lost }];
   return (
     <div className="editor-choice">
-      <Select
-        className="select"
-        aria-label={label}
-        aria-describedby={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ")}
-        isInvalid={own.length > 0}
-        selectedKey={current}
-        onSelectionChange={id => {
+      <Choose
+        label={label}
+        describedBy={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ")}
+        invalid={own.length > 0}
+        options={all}
+        chosen={current}
+        onChoose={id => {
           const option = all.find(one => one.id === id);
           if (option !== undefined) onChange(option.value);
         }}
-      >
-        <Button className="input select-button">
-          <SelectValue className="select-value" />
-          <span aria-hidden="true" className="select-arrow" />
-        </Button>
-        <Popover className="popover">
-          <ListBox className="options" items={all}>
-            {option => (
-              <ListBoxItem id={option.id} className="option" textValue={option.text}>
-                {option.text}
-              </ListBoxItem>
-            )}
-          </ListBox>
-        </Popover>
-      </Select>
+      />
       <Problems id={problemId} problems={own} />
     </div>
   );

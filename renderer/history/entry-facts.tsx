@@ -1,4 +1,5 @@
 import type { HistoryEntry } from "../../shared/protocol.ts";
+import { byActor } from "../page/by-actor.ts";
 import { When } from "../page/when.tsx";
 
 /** When something changed, and by whom. */
@@ -31,8 +32,14 @@ function describeSource(entry: HistoryEntry): string {
   return `${describeActor(entry)}${isLayered ? ", values taken out" : sources[entry.source]}`;
 }
 
-/** Who made the change, and on which machine if several share a log. */
+/** Who made the change, and on which machine if several share a log: another machine's owner may be somebody else. */
 export function describeActor({ actor, source, machine }: HistoryEntry): string {
-  const who = source === "recovery" ? "by a start after records were lost" : "by hand";
-  return `${actor === "file" ? who : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
+  if (source === "recovery") return `by a start after records were lost${onMachine(machine)}`;
+  return machine === undefined || actor === "file"
+    ? `${byActor(actor)}${onMachine(machine)}`
+    : `by ${actor} on ${machine}`;
+}
+
+function onMachine(machine: string | undefined): string {
+  return machine === undefined ? "" : ` on ${machine}`;
 }

@@ -3,12 +3,14 @@ import type { MatrixField } from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { problemOfEdit } from "../edits/invalid-edits.ts";
+import { shortValue } from "../page/short-value.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import { orDefault, type ScreenState } from "../state/store.ts";
 import type { CellOf } from "./use-cells.ts";
 
 /** The maximum of characters of a value in the page, more than fit into its cell. */
 const maxCharacters = 120;
+const maxInTooltip = 1_000;
 
 /** A column. */
 export interface GridField extends MatrixField {
@@ -22,8 +24,10 @@ export interface GridField extends MatrixField {
 /** The content and the marks of a cell. */
 export interface CellView {
   readonly text: string;
-  /** For screen readers and as a tooltip: the text and its marks. */
+  /** For screen readers: the text and its marks. */
   readonly label: string;
+  /** As a tooltip: the whole value, as far as a tooltip can show it, and its marks. */
+  readonly whole: string;
   readonly flags: {
     readonly "data-stored": boolean;
     /** Whether most repositories have another value. */
@@ -50,10 +54,11 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
     edit !== undefined && "edited",
     trouble !== undefined && `${edit?.refusal === undefined ? "invalid" : "refused"}: ${trouble}`,
   ].filter(mark => mark !== false);
-  const label = [isMasked ? "masked" : text, ...marks].join(", ");
+  const labelled = (shown: string) => [isMasked ? "masked" : shown, ...marks].join(", ");
   return {
     text,
-    label,
+    label: labelled(text),
+    whole: labelled(shortened(showJson(value, schema), maxInTooltip)),
     flags: {
       "data-stored": isStored,
       "data-differs": differs,
@@ -65,5 +70,6 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
 
 /** A short form of a value; dots if it is masked. */
 export function textOfValue(value: JsonValue | undefined, schema: ValueSchema): string {
-  return schema["x-masked"] === true ? mask : shortened(showJson(value, schema), maxCharacters);
+  if (schema["x-masked"] === true) return mask;
+  return value === undefined ? "" : shortened(shortValue(value, schema), maxCharacters);
 }

@@ -1,11 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
+import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useRef } from "react";
 import { flushSync } from "react-dom";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { rootFontSize } from "../root-font-size.ts";
+import { useScreen } from "../state/store.ts";
 import type { GridField } from "./cell-view.ts";
-import { GridHead, GridRow, idOf } from "./grid-row.tsx";
+import { GridHead } from "./grid-head.tsx";
+import { GridRow, idOf } from "./grid-row.tsx";
 import { keyTarget } from "./key-target.ts";
+import { resize, sortBy, widthOf } from "./matrix-view.ts";
 import {
   type CellPlace,
   choose,
@@ -14,12 +17,12 @@ import {
   extendTo,
   type GridSelection,
   moveTo,
-  type SelectedCells,
+  SelectedCells,
 } from "./selection.ts";
 import type { CellOf } from "./use-cells.ts";
 
-/** Sizes in rem, as in matrix.css: of the headers and of a cell. */
-const [headHeight, headWidth, rowHeight, columnWidth] = [4, 13, 2, 10];
+/** Sizes in rem, as in matrix.css: of the headers and of a row. */
+const [headHeight, headWidth, rowHeight] = [4, 13, 2];
 /** Rows and columns rendered beyond the visible ones. */
 const [moreRows, moreColumns] = [6, 2];
 
@@ -31,6 +34,9 @@ interface GridProps {
   onSelection(selection: GridSelection): void;
   /** Called when the person wants to set the selected cells. */
   onEdit(): void;
+  /** Called when the person wants these cells to have their defaults, or to copy their values. */
+  onReset(cells: SelectedCells): void;
+  onCopy(cells: SelectedCells): void;
   readonly cellOf: CellOf;
   /** Called when other cells become visible. */
   onSight(repos: readonly string[], fields: readonly string[]): void;
@@ -40,10 +46,15 @@ interface GridProps {
  * Repositories are rows, because there are many of them and their names have similar lengths. Fields are columns, so that a
  * glance down a column shows a field's value everywhere. Only visible cells are rendered and requested.
  */
-export function Grid({ rows, fields, selection, selected, cellOf, onSelection, onEdit, onSight }: GridProps) {
+export function Grid(props: GridProps) {
+  const { rows, fields, selection, selected, cellOf, onSelection, onEdit, onReset, onCopy, onSight } = props;
+  const view = useScreen(state => state.matrixView);
   const scroller = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
   const rem = rootFontSize();
+  const widthAt = (index: number) => widthOf(view, fields[index]?.field ?? "");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with another function all columns are measured again, as they have to be with other sizes.
+  const getItemKey = useCallback((index: number) => fields[index]?.field ?? index, [fields, view.widths, rem]);
   const vertical = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -58,7 +69,8 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     horizontal: true,
     count: fields.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => columnWidth * rem,
+    estimateSize: index => widthAt(index) * rem,
+    getItemKey,
     paddingStart: headWidth * rem,
     scrollPaddingStart: headWidth * rem,
     overscan: moreColumns,
@@ -112,8 +124,22 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
       // The control must exist before it can get the focus.
       if (!selected.has(active)) flushSync(() => onSelection(choose(selection, { from: active })));
       onEdit();
-    } else return;
+    } else if (!onOtherKey(event.key.toLowerCase(), isCommand)) return;
     event.preventDefault();
+  }
+
+  /** The keys that act on the selected cells, which are the active one if it is outside of them, and on its column. */
+  function onOtherKey(key: string, isCommand: boolean): boolean {
+    const { field } = fields[active.column] ?? {};
+    if (isCommand ? key === "c" : key === "delete" || key === "backspace") {
+      const wanted = selected.has(active) ? selection : choose(selection, { from: active });
+      onSelection(wanted);
+      (isCommand ? onCopy : onReset)(new SelectedCells(wanted, rows.length, fields.length));
+    } else if (isCommand || field === undefined) return false;
+    else if (key === "s") sortBy(field);
+    else if (key === "+" || key === "-") resize(field, widthAt(active.column) + (key === "+" ? 2 : -2));
+    else return false;
+    return true;
   }
 
   function onMouseDown(event: MouseEvent): void {

@@ -1,17 +1,20 @@
 import { useMemo, useRef, useState } from "react";
-import { splitConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { Failure } from "../fields/problems.tsx";
 import { unknownSchema } from "../page/show-json.ts";
 import { focusPlace } from "../state/navigation.ts";
-import { editKey, findField, orDefault, useScreen } from "../state/store.ts";
+import { editKey, findField, orDefault, type ScreenState, useScreen } from "../state/store.ts";
 import type { GridField } from "./cell-view.ts";
 import { Grid } from "./grid.tsx";
+import { changeView } from "./matrix-view.ts";
 import { QueryBox } from "./query-box.tsx";
+import { copyCells, selectedFields, setCells } from "./selected-cells.ts";
 import { SelectedCells } from "./selection.ts";
 import { SetBar } from "./set-bar.tsx";
 import { useCells } from "./use-cells.ts";
 import { useGridSelection } from "./use-grid-selection.ts";
 import { useMatrix } from "./use-matrix.ts";
+import { useSortedRows } from "./use-sorted-rows.ts";
 
 const problemId = "matrix-problem";
 
@@ -27,11 +30,13 @@ export function MatrixPage({ query }: { readonly query: string }) {
   const cellOf = useCells(sight.repos, sight.fields);
   const page = useRef<HTMLElement>(null);
   const bar = useRef<HTMLElement>(null);
-  const rows = useMemo(() => {
-    const found = new Set(matrix?.repositories);
-    return (repositories ?? []).filter(({ id }) => found.has(id));
+  const view = useScreen(state => state.matrixView);
+  const found = useMemo(() => {
+    const ids = new Set(matrix?.repositories);
+    return (repositories ?? []).filter(({ id }) => ids.has(id));
   }, [repositories, matrix]);
-  const fields = useMemo(
+  const rows = useSortedRows(found, view.sort);
+  const allFields = useMemo(
     () =>
       (matrix?.fields ?? []).map((one): GridField => {
         const { scope, field } = splitConfigPath(one.field) ?? { scope: "", field: "" };
@@ -45,20 +50,16 @@ export function MatrixPage({ query }: { readonly query: string }) {
       }),
     [matrix, scopes],
   );
+  const fields = useMemo(
+    () => (view.isOfDifferences ? withDifferences(allFields, pending) : allFields),
+    [view.isOfDifferences, allFields, pending],
+  );
   const [selection, setSelection] = useGridSelection(rows, fields);
   const selected = useMemo(
     () => new SelectedCells(selection, rows.length, fields.length),
     [selection, rows.length, fields.length],
   );
-  const chosen = useMemo(
-    () =>
-      selected.columns.flatMap(column => {
-        const field = fields[column];
-        const repos = selected.rows.flatMap(row => (selected.has({ row, column }) ? [rows[row]?.id ?? ""] : []));
-        return field === undefined ? [] : [{ scope: field.scope, field: field.name, repos }];
-      }),
-    [selected, rows, fields],
-  );
+  const chosen = useMemo(() => selectedFields(selected, rows, fields), [selected, rows, fields]);
   const focusGrid = () => page.current?.querySelector<HTMLElement>('[role="grid"]')?.focus();
   const [only] = chosen;
   return (
@@ -71,8 +72,17 @@ export function MatrixPage({ query }: { readonly query: string }) {
           onQuery={next => focusPlace({ page: "matrix", query: next })}
           onDone={focusGrid}
         />
+        <button
+          type="button"
+          className="chip"
+          aria-pressed={view.isOfDifferences}
+          onClick={() => changeView({ isOfDifferences: !view.isOfDifferences })}
+        >
+          Differences only
+        </button>
         <p className="hint" role="status">
           {matrix && sizeText(matrix.total.repositories, matrix.total.fields, matrix.fields.length)}
+          {matrix && view.isOfDifferences && `, ${fields.length.toLocaleString("en")} with differences`}
         </p>
       </header>
       <Failure id={problemId} text={problem} />
@@ -85,6 +95,8 @@ export function MatrixPage({ query }: { readonly query: string }) {
             selected={selected}
             cellOf={cellOf}
             onSelection={setSelection}
+            onReset={cells => void setCells(selectedFields(cells, rows, fields), undefined)}
+            onCopy={cells => void copyCells(selectedFields(cells, rows, fields))}
             onEdit={() => bar.current?.querySelector<HTMLElement>(controls)?.focus()}
             onSight={(repos, inSight) => setSight({ repos, fields: inSight })}
           />
@@ -115,8 +127,16 @@ export function MatrixPage({ query }: { readonly query: string }) {
 
   function emptyText(): string {
     if (matrix === undefined) return "Reading…";
+    if (allFields.length > 0 && found.length > 0)
+      return "Nothing differs: each of these fields has the same value everywhere.";
     return repositories?.length === 0 ? "No repository yet. Add one to get started." : "No results.";
   }
+}
+
+/** The fields that have several values, or are edited. Whether masked values differ is not told. */
+function withDifferences(fields: readonly GridField[], pending: ScreenState["pending"]): readonly GridField[] {
+  const edited = new Set(Array.from(pending.values(), edit => joinConfigPath(edit.scope, edit.field)));
+  return fields.filter(({ field, of, count = of }) => count < of || edited.has(field));
 }
 
 const controls = ".matrix-value :is(input, textarea, button), .matrix-tools button";

@@ -1,17 +1,14 @@
 import { type KeyboardEvent, type Ref, useId, useMemo, useState } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import { limits } from "../../shared/limits.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { SchemaRoot } from "../fields/resolved-schema.ts";
 import { checkValue } from "../fields/validate.ts";
 import { ValueEditor } from "../fields/value-editor.tsx";
-import { openRepositories } from "../state/connection.ts";
-import { editAll } from "../state/edits.ts";
-import { messageOf, notify } from "../state/notices.ts";
-import { editKey, findField, orDefault, type ScreenState, useScreen } from "../state/store.ts";
+import { findField, orDefault, useScreen } from "../state/store.ts";
+import { describeExcess, type SelectedField, setCells } from "./selected-cells.ts";
 
 interface SetBarProps {
   readonly ref: Ref<HTMLElement>;
@@ -22,13 +19,6 @@ interface SetBarProps {
   readonly value: JsonValue | undefined;
   /** Called when the person returns to the cells. */
   onDone(): void;
-}
-
-/** The selected cells of one field. */
-interface SelectedField {
-  readonly scope: string;
-  readonly field: string;
-  readonly repos: readonly string[];
 }
 
 /** Sets all selected cells to one value, as edits. */
@@ -53,13 +43,9 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   async function apply(next: JsonValue | undefined): Promise<void> {
     if (applying) return;
     setApplying(true);
-    try {
-      await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);
-      editAll(selected.flatMap(({ repos, ...path }) => repos.map(repo => ({ repo, ...path, value: next }))));
+    if (await setCells(selected, next)) {
       setChosen(undefined);
       onDone();
-    } catch (error) {
-      notify("problem", messageOf(error), "matrix");
     }
     setApplying(false);
   }
@@ -132,34 +118,4 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
 /** Excludes the name of a new entry, which has a form of its own, and JSON, which has many lines. */
 function isOwnInput(target: EventTarget): boolean {
   return target instanceof HTMLElement && target.matches("input, .input-text") && target.closest("form") === null;
-}
-
-/** Why so many edits cannot be saved at once; undefined: they can. Existing edits count too, because they are saved together. */
-function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
-  let others = 0;
-  const describe = (count: number, most: number, what: string) =>
-    `At most ${most.toLocaleString("en")} ${what} can be saved at once; this would make ${count.toLocaleString("en")}. ` +
-    (others > 0 ? "Select fewer, or save your edits first." : "Select fewer.");
-  const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
-  // The cheap check first: with very many cells it is enough.
-  if (longest > limits.repositoriesPerSet) return describe(longest, limits.repositoriesPerSet, "repositories");
-  const keys = new Set<string>();
-  const fields = new Map<string, number>();
-  const add = (repo: string) => fields.set(repo, (fields.get(repo) ?? 0) + 1);
-  for (const { scope, field, repos } of selected)
-    for (const repo of repos) {
-      keys.add(editKey(repo, scope, field));
-      add(repo);
-    }
-  if (keys.size === 0) return undefined;
-  for (const [key, { repo }] of pending) {
-    if (keys.has(key)) continue;
-    add(repo);
-    others += 1;
-  }
-  if (fields.size > limits.repositoriesPerSet) return describe(fields.size, limits.repositoriesPerSet, "repositories");
-  const most = Math.max(...fields.values());
-  if (most > limits.fieldsPerSet) return describe(most, limits.fieldsPerSet, "fields of a repository");
-  const total = keys.size + others;
-  return total > limits.setWorkFields ? describe(total, limits.setWorkFields, "cells") : undefined;
 }

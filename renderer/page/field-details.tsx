@@ -11,6 +11,7 @@ import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
+import { FoldedText } from "./folded-text.tsx";
 import { OtherRepositories } from "./other-repositories.tsx";
 import { showJson } from "./show-json.ts";
 
@@ -68,7 +69,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
       <dl className="facts">
         {limits !== undefined && <Fact name="Limits">{limits}</Fact>}
         <Fact name="Default">
-          <code>{showJson(schema.default, schema)}</code>
+          <FoldedText text={showJson(schema.default, schema)} name="the default" />
         </Fact>
         {explanation?.step !== undefined && (
           <Fact name="In this worktree">{explanation.step} higher than what it inherits</Fact>
@@ -88,7 +89,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
           const change = entry.changes[scope]?.[field];
           return (
             <li key={entry.revision}>
-              <code>{changedTo(change, schema)}</code>
+              <FoldedText text={changedTo(change, schema)} name={`revision ${entry.revision}`} />
               <span className="hint">{describeChange(entry)}</span>
               {entry.revision > 1 && (
                 <button type="button" className="link" onClick={() => setReverting(entry.revision)}>

@@ -1,9 +1,9 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
-import { isJsonObject, type JsonValue } from "../../shared/json.ts";
-import { maskParts, masksAnything } from "../../shared/scopes/masks.ts";
-import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { isJsonObject } from "../../shared/json.ts";
+import { masksAnything } from "../../shared/scopes/masks.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { resolvedIn, SchemaRoot } from "../fields/resolved-schema.ts";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
@@ -15,7 +15,7 @@ import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
 import { OverrideBadge, OverrideTools, StepBadge } from "./field-override.tsx";
 import { useFieldState } from "./field-state.ts";
-import { mask, showJson, withTextsShown } from "./show-json.ts";
+import { countedValue } from "./short-value.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -109,7 +109,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
           >
             {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
             <span className="visually-hidden">{title}: </span>
-            <span className="field-summary-text">{summary(value, schema)}</span>
+            <span className="field-summary-text">{countedValue(value, schema)}</span>
           </button>
         ) : (
           editor
@@ -177,24 +177,6 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
       )}
     </section>
   );
-}
-
-/** A short summary of a large value: its number of entries, and their names if they have names. */
-function summary(given: JsonValue, schema: ValueSchema): string {
-  const value = maskParts(withTextsShown(given, schema), schema, mask);
-  if (typeof value === "string") return value === mask ? mask : showJson(value.split("\n")[0], schema);
-  if (!Array.isArray(value) && !isJsonObject(value)) return showJson(value, schema);
-  const parts = Array.isArray(value) ? value : Object.keys(value);
-  if (parts.length === 0) return "none";
-  const count = `${parts.length} ${parts.length === 1 ? "entry" : "entries"}`;
-  const names = Array.isArray(value) ? value.map(nameOf) : Object.keys(value);
-  const known = names.filter(name => name !== undefined && name !== mask);
-  return known.length < parts.length ? count : `${count}: ${known.join(", ")}`;
-
-  function nameOf(entry: JsonValue): string | undefined {
-    if (isJsonObject(entry)) return typeof entry["name"] === "string" ? entry["name"] : undefined;
-    return Array.isArray(entry) ? undefined : String(entry);
-  }
 }
 
 /** The keys that a reference to another field may use, unsaved edits included. */

@@ -1,16 +1,15 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { configEntries, configValue } from "../../shared/config.ts";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import type { JsonValue } from "../../shared/json.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { edit } from "../state/edits.ts";
 import { focusPlace } from "../state/navigation.ts";
 import { loadLayers } from "../state/open-layers.ts";
 import type { Selection } from "../state/place.ts";
-import { editKey, findField, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
+import { findField, useScreen } from "../state/store.ts";
 import { FieldDetails } from "./field-details.tsx";
+import { useShownFields } from "./field-filter.ts";
 import { FieldRow } from "./field-row.tsx";
-import { showJson } from "./show-json.ts";
+import { FieldsTools } from "./fields-tools.tsx";
 import { useSteadyField } from "./steady-field.ts";
 
 /** Whether the inspector fits beside the fields. */
@@ -20,14 +19,10 @@ const wide = matchMedia("(width >= 75rem)");
 export function FieldsView({ selection }: { readonly selection: Selection }) {
   const { repo, scope: wantedScope, field: wantedField } = selection;
   const scopes = useScreen(state => state.scopes);
-  const effective = useScreen(state => state.opened.get(repo)?.effective);
   const stored = useScreen(state => state.opened.get(repo)?.stored);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
-  const [filter, setFilter] = useState("");
-  /** The field that has had the focus since the filter was typed: it stays, whatever its value becomes. */
-  const [held, setHeld] = useState<string>();
-  const pending = useScreen(state => state.pending);
+  const { scopes: shown, found, all, hold } = useShownFields(selection);
   const container = useRef<HTMLDivElement>(null);
   useSteadyField(container);
   // biome-ignore lint/correctness/useExhaustiveDependencies: any revision may have changed a local value.
@@ -43,14 +38,6 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
     if (wanted?.contains(document.activeElement)) return;
     wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
   }, [wantedScope, wantedField]);
-  const isKept = (scope: string, field: string) => held === joinConfigPath(scope, field);
-  const valuesOf = (scope: string, field: string, byDefault: JsonValue | undefined) => {
-    const edited = pending.get(editKey(repo, scope, field));
-    const value = orDefault(configValue(effective ?? {}, scope, field), byDefault);
-    return edited === undefined ? [value] : [value, orDefault(edited.value, byDefault)];
-  };
-  const shown = filtered(scopes, filter, isKept, valuesOf);
-  const [all, found] = [countFields(scopes), countFields(shown)];
   const modified = [...configEntries(stored ?? {})];
   const resetAll = (scope?: string) => {
     for (const one of modified)
@@ -60,29 +47,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   return (
     <div className="fields" data-inspected={isWide}>
       <div ref={container}>
-        <div className="fields-tools">
-          <input
-            className="input"
-            id="field-filter"
-            type="search"
-            aria-label="Filter fields"
-            placeholder="Filter fields"
-            spellCheck={false}
-            value={filter}
-            onChange={event => {
-              setHeld(undefined);
-              setFilter(event.target.value);
-            }}
-          />
-          <p className="hint" role="status">
-            {filter.trim() !== "" && `${found} of ${all} fields`}
-          </p>
-          {modified.length > 0 && (
-            <button type="button" className="link" onClick={() => resetAll()}>
-              Reset all {modified.length} modified {modified.length === 1 ? "field" : "fields"}
-            </button>
-          )}
-        </div>
+        <FieldsTools found={found} all={all} modified={modified.length} onResetAll={() => resetAll()} />
         {shown.map(({ scope, schema }) => {
           const isModified = modified.some(one => one.scope === scope);
           return (
@@ -106,7 +71,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
                   current={wantedScope === scope && wantedField === field}
                   holdsDetails={!isWide}
                   onFocus={() => {
-                    setHeld(joinConfigPath(scope, field));
+                    hold(joinConfigPath(scope, field));
                     focusPlace({ page: "repo", view: "fields", repo, scope, field });
                   }}
                 />
@@ -144,33 +109,4 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
 function onWideChange(listener: () => void): () => void {
   wide.addEventListener("change", listener);
   return () => wide.removeEventListener("change", listener);
-}
-
-/** The scopes, reduced to the fields that are kept, or whose path, title or one of whose values contains each of the words. */
-function filtered(
-  scopes: readonly ScopeEntry[],
-  filter: string,
-  isKept: (scope: string, field: string) => boolean,
-  valuesOf: (scope: string, field: string, byDefault: JsonValue | undefined) => readonly (JsonValue | undefined)[],
-): readonly ScopeEntry[] {
-  const words = filter.trim().toLowerCase().split(/\s+/);
-  if (words[0] === "") return scopes;
-  const matches = (scope: string, field: string, schema: FieldSchema) => {
-    if (isKept(scope, field)) return true;
-    const head = `${joinConfigPath(scope, field)}\n${schema.title ?? ""}`;
-    return valuesOf(scope, field, schema.default).some(value => {
-      const text = `${head}\n${showJson(value, schema)}`.toLowerCase();
-      return words.every(word => text.includes(word));
-    });
-  };
-  return scopes
-    .map(({ scope, schema }) => {
-      const properties = Object.entries(schema.properties).filter(([field, one]) => matches(scope, field, one));
-      return { scope, schema: { ...schema, properties: Object.fromEntries(properties) } };
-    })
-    .filter(({ schema }) => Object.keys(schema.properties).length > 0);
-}
-
-function countFields(scopes: readonly ScopeEntry[]): number {
-  return scopes.reduce((sum, { schema }) => sum + Object.keys(schema.properties).length, 0);
 }

@@ -7,6 +7,7 @@ import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
+import { FoldedText } from "./folded-text.tsx";
 import { mask, showJson } from "./show-json.ts";
 
 /** The maximum of listed repositories; the matrix shows the rest. */
@@ -63,7 +64,7 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
             <a className="link" href={addressOf({ page: "repo", view: "fields", repo: id, scope, field })}>
               {nameOfRepository({ repositories }, id)}
             </a>
-            <code>{valueText(config)}</code>
+            <FoldedText text={valueText(config)} name={nameOfRepository({ repositories }, id)} />
           </li>
         ))}
         {found.others > found.stored.length && (

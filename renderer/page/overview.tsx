@@ -1,6 +1,8 @@
 import type { IndexingProgress } from "../../shared/protocol.ts";
 import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
+import { FirstSteps } from "./first-steps.tsx";
+import { RecentRepositories } from "./recent-repositories.tsx";
 import { ToDo } from "./to-do.tsx";
 
 /** With fewer files than this, reading them takes less time than reading the message. */
@@ -21,25 +23,24 @@ export function Overview({ onAdd }: { onAdd(): void }) {
   return (
     <article className="page overview" aria-labelledby="page-title">
       <h1 id="page-title">{repositories.length === 0 ? "No repository yet" : "Needs attention"}</h1>
-      {repositories.length === 0 ? (
-        <p>
-          A repository is a folder whose configuration Repoconf keeps. Tools on this machine read it, and you change it
-          here, in a terminal (<code>repoconf set</code>), or in its file.
-        </p>
-      ) : (
+      {repositories.length > 0 && (
         <p>
           {repositories.length} {repositories.length === 1 ? "repository" : "repositories"}, {modified} with values that
           differ from the defaults.
         </p>
       )}
-      <p>
-        <button type="button" className="button button-main" onClick={onAdd}>
-          Add a repository
-        </button>
-      </p>
+      {modified === 0 && <FirstSteps hasRepository={repositories.length > 0} onAdd={onAdd} />}
+      {repositories.length > 0 && (
+        <p>
+          <button type="button" className="button button-main" onClick={onAdd}>
+            Add a repository
+          </button>
+        </p>
+      )}
       {repositories.length + problems.length > 0 && (
         <>
           <ToDo repositories={repositories} />
+          <RecentRepositories />
           <section aria-labelledby="overview-recent">
             <h2 id="overview-recent">Changed since yesterday</h2>
             <RecentActivity />

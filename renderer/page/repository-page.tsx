@@ -39,8 +39,10 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
     <article className="page" aria-labelledby="page-title" ref={article}>
       <header className="page-head">
         <div>
-          <h1 id="page-title">{entry.name}</h1>
-          <p className="page-place">
+          <h1 id="page-title" title={entry.name}>
+            {entry.name}
+          </h1>
+          <p className="page-place" title={entry.path}>
             {entry.path ?? "no folder"}
             {entry.inTree && " · kept in the work tree"}
             {" · "}
@@ -48,7 +50,7 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
           </p>
         </div>
         <span className="page-actions">
-          <a className="button" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
+          <a className="link" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
             Compare…
           </a>
           <RepositoryMenu name={entry.name} />

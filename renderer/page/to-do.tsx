@@ -6,6 +6,7 @@ import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
 import { ReviewDialog } from "../edits/review-dialog.tsx";
 import { addressOf } from "../state/place.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
+import { byActor } from "./by-actor.ts";
 import { Dismiss, useFoundInHome } from "./found.tsx";
 import { Proposal, useProposals } from "./proposals.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
@@ -49,40 +50,52 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     <>
       <Section title="Problems of the daemon">
         {ofDaemon.map(text => (
-          <li key={text}>{text}</li>
+          <li key={text}>
+            <span className="overview-whole">{text}</span>
+          </li>
         ))}
       </Section>
       <Section title="Edits to resolve">
         {undecided.map(([key, edit]) => (
           <li key={key}>
-            <FieldLink repo={edit.repo} scope={edit.scope} field={edit.field} /> {describeUndecided(edit)}
+            <FieldLink repo={edit.repo} scope={edit.scope} field={edit.field} />
+            <span>{describeUndecided(edit)}</span>
           </li>
         ))}
       </Section>
       <Section title="Commands waiting for your trust">
         {untrusted.map(({ entry, field }) => (
           <li key={`${entry.id} ${field}`}>
-            <RepositoryLink repo={entry.id} /> <code>{field}</code> is in the file and {effectIn(scopes, field)}.
-            <WaitingValue repo={entry.id} field={field} />
+            <RepositoryLink repo={entry.id} />
+            <div>
+              <code>{field}</code> is in the file and {effectIn(scopes, field)}.
+              <WaitingValue repo={entry.id} field={field} />
+            </div>
           </li>
         ))}
       </Section>
       <Section title="Proposed by keys">
         {proposals.map(proposal => (
           <li key={proposal.id}>
-            <RepositoryLink repo={proposal.repo} /> <code>{proposal.field}</code>
-            <Proposal proposal={proposal} />
+            <RepositoryLink repo={proposal.repo} />
+            <div>
+              <code>{proposal.field}</code>
+              <Proposal proposal={proposal} />
+            </div>
           </li>
         ))}
       </Section>
       <Section title="Files with problems">
         {broken.map(({ entry, problem, more }) => (
           <li key={entry.id}>
-            <RepositoryLink repo={entry.id} /> {describeProblem(problem)}
-            {more > 0 && ` And ${more} more.`}{" "}
-            <a className="link" href={addressOf({ page: "repo", view: "json", repo: entry.id })}>
-              Open the text<span className="visually-hidden"> of {entry.name}</span>
-            </a>
+            <RepositoryLink repo={entry.id} />
+            <span>
+              {describeProblem(problem)}
+              {more > 0 && ` And ${more} more.`}{" "}
+              <a className="link" href={addressOf({ page: "repo", view: "json", repo: entry.id })}>
+                Open the text<span className="visually-hidden"> of {entry.name}</span>
+              </a>
+            </span>
           </li>
         ))}
       </Section>
@@ -90,12 +103,17 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
         {[
           ...inHome.map(({ id, message }) => (
             <li key={id}>
-              {message} <Dismiss finding={id} onDismissed={() => dropInHome(id)} />
+              <span className="overview-whole">
+                {message} <Dismiss finding={id} onDismissed={() => dropInHome(id)} />
+              </span>
             </li>
           )),
           ...found.map(({ repo, finding, message }) => (
             <li key={finding}>
-              <RepositoryLink repo={repo} /> {message} <Dismiss finding={finding} />
+              <RepositoryLink repo={repo} />
+              <span>
+                {message} <Dismiss finding={finding} />
+              </span>
             </li>
           )),
         ]}
@@ -126,12 +144,14 @@ function Unsaved() {
         {[
           ...edits.map(([repo, some]) => (
             <li key={repo}>
-              <RepositoryLink repo={repo} /> {some.length === 1 ? "1 edit" : `${some.length} edits`}
+              <RepositoryLink repo={repo} />
+              <span>{some.length === 1 ? "1 edit" : `${some.length} edits`}</span>
             </li>
           )),
           ...Array.from(drafts.keys(), repo => (
             <li key={`${repo} text`}>
-              <RepositoryLink repo={repo} view="json" /> edited as text
+              <RepositoryLink repo={repo} view="json" />
+              <span>edited as text</span>
             </li>
           )),
         ]}
@@ -170,7 +190,7 @@ function effectIn(scopes: readonly ScopeEntry[], path: string): string {
 
 function describeUndecided({ conflict, refusal }: PendingEdit): string {
   if (conflict === undefined) return `was refused: ${refusal}`;
-  return `${conflict.actor} changed it too in the meantime. Choose which value to keep.`;
+  return `was also changed ${byActor(conflict.actor)} in the meantime. Choose which value to keep.`;
 }
 
 function RepositoryLink({ repo, view = "fields" }: { readonly repo: string; readonly view?: "fields" | "json" }) {

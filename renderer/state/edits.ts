@@ -59,10 +59,10 @@ export function editAll(wanted: readonly WantedValue[]): void {
   });
 }
 
-export function dropEdit(key: string): void {
+export function dropEdit(...keys: readonly string[]): void {
   screenStore.setState(state => {
     const pending = new Map(state.pending);
-    pending.delete(key);
+    for (const key of keys) pending.delete(key);
     return { pending };
   });
 }

@@ -100,7 +100,7 @@ export async function searchOn(): Promise<void> {
 async function fetchHits(query: string, after?: string): Promise<void> {
   const isWanted = () => screenStore.getState().query === query;
   try {
-    const { result, next } = await daemon().request("config/search", {
+    const { result, errors, next } = await daemon().request("config/search", {
       query,
       limit: searchLimit,
       ...(after !== undefined && { after }),
@@ -117,9 +117,15 @@ async function fetchHits(query: string, after?: string): Promise<void> {
         query,
         hits: after === undefined ? hits : [...(found?.hits ?? []), ...hits],
         ...(next !== undefined && { next }),
+        problem: errors[0]?.message,
       },
     }));
-  } catch {
-    // The connection is lost, which is already shown.
+  } catch (error) {
+    // That the connection is lost is already shown.
+    if (!isWanted() || screenStore.getState().connection !== "connected") return;
+    const problem = messageOf(error);
+    screenStore.setState(({ found }) => ({
+      found: { query, hits: after === undefined ? [] : (found?.hits ?? []), problem },
+    }));
   }
 }

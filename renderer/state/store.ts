@@ -74,6 +74,43 @@ export interface Notice {
 /** The dialogs that belong to no particular page. */
 export type DialogName = "add" | "move" | "palette" | "remove" | "rename" | "review" | "shortcuts" | "sign-out";
 
+/** Which fields the page of a repository shows; the same in each repository. */
+export interface FieldFilter {
+  /** Words in the path, the title or a value. */
+  readonly text: string;
+  /** Only fields with a stored value or an edit. */
+  readonly isModified: boolean;
+  /** Only fields whose edit or stored value has a problem. */
+  readonly hasProblem: boolean;
+  /** Only fields of this scope; undefined, or the name of one that does not exist: of all. */
+  readonly scope: string | undefined;
+}
+
+/** How the matrix shows what its query finds. */
+export interface MatrixView {
+  /** Only fields that are not the same everywhere. */
+  readonly isOfDifferences: boolean;
+  /** The field by whose values the repositories are sorted; undefined: they are sorted by name. */
+  readonly sort: MatrixSort | undefined;
+  /** In rem, of columns that a person has resized, by `<scope>.<field>`. */
+  readonly widths: ReadonlyMap<string, number>;
+}
+
+export interface MatrixSort {
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  readonly isDescending: boolean;
+}
+
+/** What the daemon found for a query. */
+interface FoundHits {
+  readonly query: string;
+  readonly hits: readonly SearchHit[];
+  readonly next?: string;
+  /** Why there are none, or not all: the query is invalid, or something could not be read. */
+  readonly problem?: string | undefined;
+}
+
 export interface ScopeEntry {
   readonly scope: string;
   readonly schema: ScopeSchema;
@@ -106,8 +143,10 @@ export interface ScreenState {
   readonly drawn: boolean;
   readonly expanded: ReadonlySet<string>;
   readonly query: string;
-  /** The daemon's matches for the query; undefined while there are none. */
-  readonly found: { readonly query: string; readonly hits: readonly SearchHit[]; readonly next?: string } | undefined;
+  /** The daemon's answer to the query; undefined while there is none. */
+  readonly found: FoundHits | undefined;
+  readonly fieldFilter: FieldFilter;
+  readonly matrixView: MatrixView;
   /** Fields changed elsewhere a moment ago, by `editKey`. */
   readonly flashes: ReadonlySet<string>;
   readonly undoable: readonly SavedStep[];
@@ -120,6 +159,8 @@ export interface ScreenState {
   /** The save that is under way: how many of its repositories are done. */
   readonly saving: { readonly done: number; readonly total: number } | undefined;
 }
+
+export const allFields: FieldFilter = { text: "", isModified: false, hasProblem: false, scope: undefined };
 
 export const screenStore = createStore<ScreenState>(() => ({
   connection: "connecting",
@@ -139,6 +180,8 @@ export const screenStore = createStore<ScreenState>(() => ({
   expanded: new Set(),
   query: "",
   found: undefined,
+  fieldFilter: allFields,
+  matrixView: { isOfDifferences: false, sort: undefined, widths: new Map() },
   flashes: new Set(),
   undoable: [],
   redoable: [],

@@ -3,7 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { mask, showJson, withTextsShown } from "../page/show-json.ts";
+import { shortValue } from "../page/short-value.ts";
 import type { Selection } from "../state/place.ts";
 import { editKey, type OpenRepository, orDefault, type ScreenState } from "../state/store.ts";
 
@@ -137,7 +137,7 @@ function scopeRows(state: RowsState, { id }: RepositoryEntry, found: FoundFields
         title: fieldSchema.title ?? field,
         path: `${scope}.${field}`,
         schema: fieldSchema,
-        value: shortValue(value, fieldSchema),
+        value: value === undefined || value === "" ? "" : shortValue(value, fieldSchema),
         modified: isStored(opened.stored, scope, field),
         edited: pending !== undefined && !sameJson(pending.value, pending.base),
         flashing: state.flashes.has(fieldKey),
@@ -196,17 +196,4 @@ function searchedText(entry: RepositoryEntry): string {
   const text = `${entry.name}\n${entry.path ?? ""}\n${entry.id}`.toLowerCase();
   searchedTexts.set(entry, text);
   return text;
-}
-
-/** A short form of a value. */
-function shortValue(given: JsonValue | undefined, schema: FieldSchema): string {
-  if (given === undefined || given === "") return "";
-  const value = withTextsShown(given, schema);
-  if (Array.isArray(value))
-    return value.length === 0 ? "none" : `${value.length} ${value.length === 1 ? "entry" : "entries"}`;
-  if (typeof value === "object" && value !== null) {
-    const names = Object.keys(value);
-    return names.length === 0 ? "none" : names.join(", ");
-  }
-  return schema["x-masked"] === true ? mask : showJson(value, schema);
 }

@@ -1,3 +1,5 @@
+import { useId } from "react";
+import { Failure } from "../fields/problems.tsx";
 import { search, searchOn } from "../state/navigation.ts";
 import { useScreen } from "../state/store.ts";
 
@@ -5,6 +7,9 @@ import { useScreen } from "../state/store.ts";
 export function SearchBox() {
   const query = useScreen(state => state.query);
   const more = useScreen(state => state.found?.next !== undefined);
+  // That of an earlier query ends with the first key press.
+  const problem = useScreen(state => (state.found?.query === state.query ? state.found.problem : undefined));
+  const problemId = useId();
   return (
     <search className="search">
       <input
@@ -12,6 +17,8 @@ export function SearchBox() {
         className="input"
         type="search"
         aria-label="Search repositories, fields and values"
+        aria-invalid={problem !== undefined}
+        aria-describedby={problem && problemId}
         placeholder="Search  (press /)"
         spellCheck={false}
         value={query}
@@ -22,6 +29,7 @@ export function SearchBox() {
           document.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')?.focus();
         }}
       />
+      <Failure id={problemId} text={problem} />
       <div className="search-flags">
         {["@modified", "@broken"].map(flag => {
           const on = query.split(/\s+/).includes(flag);

@@ -164,7 +164,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
         focusedRow.current = null;
       }}
     >
-      {isKnown && rows.length === 0 && <p className="tree-empty">{emptyText(query, found?.query === query)}</p>}
+      {isKnown && rows.length === 0 && <p className="tree-empty">{emptyText(query, found)}</p>}
       <div className="tree-rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
@@ -198,9 +198,10 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
   );
 });
 
-function emptyText(query: string, isAnswered: boolean): string {
+function emptyText(query: string, found: ScreenState["found"]): string {
   if (query.trim() === "") return "No repository yet. Add one to get started.";
-  return isAnswered ? "No results." : "Searching…";
+  if (found?.query !== query) return "Searching…";
+  return found.problem === undefined ? "No results." : "No results, because the search failed.";
 }
 
 function isOpen(row: TreeRow): boolean | undefined {

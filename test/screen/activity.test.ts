@@ -83,12 +83,12 @@ describeScreen("activity", () => {
     await chip("by hand").press("Space");
     await reads(page.getByRole("main"), "No changes found.");
     expect(await filter(page).inputValue()).toBe("svc.timeout by:file");
-    await chip("by me").press("Space");
+    await chip("by you").press("Space");
     await chip("last 24 hours").press("Space");
     await poll(() => titles(page)).toEqual(["shop"]);
     expect(await filter(page).inputValue()).toBe("svc.timeout by:owner since:24h");
     expect(await chip("by hand").getAttribute("aria-pressed")).toBe("false");
-    await chip("by me").press("Space");
+    await chip("by you").press("Space");
     await poll(() => filter(page).inputValue()).toBe("svc.timeout since:24h");
     await page.goBack();
     await poll(() => filter(page).inputValue()).toBe("svc.timeout by:owner since:24h");
@@ -121,7 +121,7 @@ describeScreen("activity", () => {
     await other.save();
     await poll(() => changes(page).count()).toBe(4);
     await reads(changes(page).first(), "42 seconds");
-    await reads(changes(page).first(), "by owner (browser)");
+    await reads(changes(page).first(), "by you (browser)");
     await reads(changes(page).first(), "revision 6");
     // The event of the provider's change arrived before it.
     expect(await changes(page).count()).toBe(4);

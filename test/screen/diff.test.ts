@@ -113,7 +113,7 @@ describeScreen("diffs and merges", () => {
     await own.fill("node:25");
     await window.set({ "svc.services": image("db", "postgres:18") });
     const field = window.field("Services");
-    const merged = "Changed in the meantime by owner in another place. Your edit has both changes.";
+    const merged = "Changed in the meantime by you in another place. Your edit has both changes.";
     await reads(field.getByRole("status"), merged);
     expect(await field.getByRole("alert").count()).toBe(0);
     await poll(() => page.getByRole("textbox", { name: "Services: db: Image" }).inputValue()).toBe("postgres:18");

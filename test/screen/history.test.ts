@@ -27,7 +27,7 @@ describeScreen("history", () => {
     await poll(() => headings.allInnerTexts()).toEqual(all);
     const entries = history.getByRole("listitem");
     await reads(entries.first(), "third");
-    await reads(entries.first(), "by owner");
+    await reads(entries.first(), "by you");
     await reads(entries.first().getByRole("row", { name: /svc\.timeout/ }), /from\s+20 seconds\s+to\s+30 seconds/);
     await window.set({ "svc.timeout": 40 });
     await reads(entries.first(), "Revision 5");

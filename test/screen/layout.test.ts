@@ -77,7 +77,7 @@ describeScreen("the page of a repository", () => {
     await dismiss(tree);
     const timeout = field("Timeout");
     await timeout.getByRole("button", { name: "Details: Timeout" }).click();
-    await reads(timeout, /30 seconds\s+just now by owner/);
+    await reads(timeout, /30 seconds\s+just now by you/);
     await reads(timeout, "Seconds to wait for a service");
     expect(await inspector.count()).toBe(0);
     const isWithin = () => page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth);
@@ -114,7 +114,7 @@ describeScreen("the number of clicks and keys", () => {
     const { screen, page, row, field, inspector } = await openScreen({ shop }, { page: counted });
     await row("shop").click();
     await field("Timeout").click();
-    await reads(inspector, /60 seconds\s+just now by owner/);
+    await reads(inspector, /60 seconds\s+just now by you/);
     await inspector.getByRole("button", { name: "Revert revision 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);

@@ -77,7 +77,7 @@ describeScreen("the matrix", () => {
     await poll(focused).toMatch(/^input Query/);
     await page.keyboard.type("field:svc.timeout");
     await reads(page.getByRole("main"), "5 repositories, 1 field");
-    await press(page, "Tab");
+    await press(page, "Tab", "Tab");
     await poll(focused).toMatch(/^grid Matrix/);
     await poll(() => announced(page, "blog")).toBe("30 seconds, stored, differs from most");
     // Shift with arrow keys selects a range; Space adds a cell or removes one.
@@ -128,7 +128,7 @@ describeScreen("the matrix", () => {
     await press(page, "Enter");
     await reads(edits, "3 edits in 3 repositories");
     await review();
-    await reads(page.getByRole("dialog").getByRole("region", { name: "store" }), /svc\.default.*web/s);
+    await reads(page.getByRole("dialog").getByRole("region", { name: "3 repositories" }), /svc\.default.*web/s);
     await press(page, "Escape");
     await startSaving();
     await reads(messages, /Saved in blog and shop\. Not saved in store: /);

@@ -60,7 +60,7 @@ describeScreen("places", () => {
     expect(await foot.innerText()).not.toContain("Unsaved text edits");
     await choose("store");
     await reads(foot, /Unsaved text edits:\s+shop/);
-    await foot.getByRole("button", { name: "shop" }).click();
+    await foot.getByRole("link", { name: "shop" }).click();
     await reads(text, "// mine");
   });
 

@@ -136,6 +136,21 @@ describeScreen("the tree", () => {
     expect(await tree.innerText()).not.toContain("Reading");
   });
 
+  test("an invalid search is said at its box, also of more results, until the next key press", async () => {
+    const { page, row } = await openScreen({ shop, store });
+    const side = page.getByRole("navigation", { name: "Repositories and fields" });
+    const box = page.getByRole("searchbox", { name: /^Search/ });
+    await row("shop").waitFor();
+    await box.fill("timeout since:yesterday");
+    await reads(side.getByRole("alert"), /at character 9 \(since:yesterday\).*Write since:7d/);
+    expect(await box.getAttribute("aria-invalid")).toBe("true");
+    await reads(side, "No results, because the search failed.");
+    await box.fill("timeout since:7d");
+    await side.getByRole("alert").waitFor({ state: "detached" });
+    await row("Timeout").waitFor();
+    expect(await box.getAttribute("aria-invalid")).toBe("false");
+  });
+
   test("nothing is reported as missing before the daemon has responded", async () => {
     const { requests, page, row } = await openScreen({ shop, store }, { page: { hold: ["config/search"] } });
     const tree = page.getByRole("navigation", { name: "Repositories and fields" });

@@ -1,0 +1,73 @@
+import { useEffect, useMemo, useState } from "react";
+import { configValue } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import type { MatrixRow, RepositoryEntry } from "../../shared/protocol.ts";
+import { daemon } from "../state/connection.ts";
+import { type MatrixSort, useScreen } from "../state/store.ts";
+
+/** The maximum of repositories in one `config/cells` (docs/protocol.md). */
+const mostRepositories = 1_000;
+
+interface Known {
+  readonly field: string;
+  /** By repository; undefined: masked or not readable. */
+  readonly values: ReadonlyMap<string, JsonValue | undefined>;
+}
+
+/**
+ * The repositories in the order of a field's values. They are read when the sorting is chosen and when repositories are added or removed: rows
+ * must not move because somebody edits them.
+ */
+export function useSortedRows(
+  rows: readonly RepositoryEntry[],
+  sort: MatrixSort | undefined,
+): readonly RepositoryEntry[] {
+  const connected = useScreen(state => state.connection === "connected");
+  const [known, setKnown] = useState<Known>();
+  const ids = useMemo(() => rows.map(({ id }) => id).join(" "), [rows]);
+  const field = sort?.field;
+  useEffect(() => {
+    if (field === undefined || ids === "" || !connected) return;
+    let isWanted = true;
+    cellsOf(ids.split(" "), [field]).then(
+      cells => {
+        const { scope = "", field: name = "" } = splitConfigPath(field) ?? {};
+        const values = new Map(cells.map(({ repo, config }) => [repo, configValue(config, scope, name)]));
+        if (isWanted) setKnown({ field, values });
+      },
+      // The connection is lost, which is already shown; the next one asks again.
+      () => {},
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [ids, field, connected]);
+  return useMemo(() => {
+    if (sort === undefined || known?.field !== sort.field) return rows;
+    const { values } = known;
+    return rows.toSorted((one, other) => compare(values.get(one.id), values.get(other.id), sort.isDescending));
+  }, [rows, sort, known]);
+}
+
+/** The cells of any number of repositories. */
+export async function cellsOf(repos: readonly string[], fields: readonly string[]): Promise<readonly MatrixRow[]> {
+  const rows: MatrixRow[] = [];
+  for (let at = 0; at < repos.length; at += mostRepositories)
+    rows.push(...(await daemon().cells(repos.slice(at, at + mostRepositories), fields)));
+  return rows;
+}
+
+/** Numbers by their size, anything else by its text; what is not known stands last. */
+function compare(one: JsonValue | undefined, other: JsonValue | undefined, isDescending: boolean): number {
+  if (one === undefined || other === undefined) return Number(one === undefined) - Number(other === undefined);
+  const order =
+    typeof one === "number" && typeof other === "number"
+      ? one - other
+      : textOf(one).localeCompare(textOf(other), "en", { numeric: true });
+  return isDescending ? -order : order;
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
