@@ -47,7 +47,9 @@ export function sideBySide(files: Iterable<string>): ReadonlyMap<string, number>
 }
 
 function readAll(project: string, pattern: string): ReadonlyMap<string, string> {
-  const paths = globSync(pattern, { cwd: project }).map(path => path.replaceAll(sep, "/"));
+  const paths = globSync(pattern, { cwd: project, exclude: path => /(^|[/\\])node_modules$/.test(path) }).map(path =>
+    path.replaceAll(sep, "/"),
+  );
   return new Map(paths.sort().map(path => [path, readFileSync(join(project, path), "utf8")]));
 }
 
