@@ -25,6 +25,8 @@ export function NameForm({ label, initial, taken, check, done, onName, onCancel 
   const isUsable = trimmed !== "" && problem === undefined;
   const submit = (isLeft: boolean) => {
     if (!isUsable) return;
+    // Left as it is, a name keeps its spaces at the ends.
+    if (name === initial) return onCancel?.();
     onName(trimmed, isLeft);
     setName("");
   };

@@ -16,11 +16,13 @@ interface PasteVariablesProps {
   onDone(items?: readonly JsonValue[]): void;
 }
 
-/** Whether a pasted text is an env file, and so no name. */
+/** Whether a pasted text is an env file, and so no name: also one with a mistake, which the preview tells of. */
 export function isEnvText(text: string): boolean {
   const { variables, problems } = readDotenv(text);
-  return problems.length === 0 && variables.length > 0;
+  return (problems.length === 0 && variables.length > 0) || settingLine.test(text);
 }
+
+const settingLine = /^[^\S\r\n]*(?:export[^\S\r\n]+)?[A-Za-z_][\w.-]*=/m;
 
 /** The text of an env file, and what it would change: nothing changes before the person says so. */
 export function PasteVariables({ text, label, items, isCovered, onText, onDone }: PasteVariablesProps) {

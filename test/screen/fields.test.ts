@@ -73,6 +73,18 @@ describeScreen("fields of the scope svc", () => {
     });
   });
 
+  test("an entry whose renaming is left as it was keeps its name, with spaces at its ends", async () => {
+    const { page, field, expand, edits } = await openShop({
+      "svc.services": { " web": { ready: "true", image: "node:24" } },
+    });
+    await expand("Services");
+    await field("Services").getByRole("button", { name: "Rename web" }).click();
+    await field("Services").getByRole("textbox", { name: "New name for web" }).waitFor();
+    await page.getByRole("heading", { level: 1 }).click();
+    await field("Services").getByRole("button", { name: "Rename web" }).waitFor();
+    expect(await edits.count()).toBe(0);
+  });
+
   test("services are cards that can be added, renamed, changed and removed; the default service is one of them, also if it is not saved", async () => {
     const { page, field, expand, focused, save, stored } = await openShop({ "svc.services": services });
     const cards = field("Services");

@@ -46,8 +46,13 @@ describeScreen("environment variables", () => {
     expect(all).toHaveLength(11);
   });
 
-  test("a text that is no env file says in which line; Cancel changes nothing", async () => {
-    const { variables, edits } = await openPasting({});
+  test("a text that is no env file says in which line, and is no name; Cancel changes nothing", async () => {
+    const { page, copy, variables, edits } = await openPasting({ "svc.envvars": [{ name: "ONE", value: "1" }] });
+    await copy("what is this\nKEY=hush");
+    await variables.getByRole("textbox", { name: `${title}, entry 1: Name` }).focus();
+    await press(page, "ControlOrMeta+v");
+    await reads(variables.getByRole("alert"), "Line 1 is not in the form NAME=value");
+    await variables.getByRole("button", { name: "Cancel" }).click();
     await variables.getByRole("button", { name: /^Paste a .env/ }).click();
     const text = variables.getByRole("textbox", { name: /^Text of the .env/ });
     await text.fill('A=1\nB="open\n');
