@@ -72,10 +72,12 @@ function changeOf(
   { scope, field, value, base, conflict }: PendingEdit,
   scopes: readonly ScopeEntry[],
 ): readonly EditChange[] {
-  const schema = findField(scopes, scope, field);
-  if (schema === undefined) return [];
+  const known = findField(scopes, scope, field);
+  // What was masked stays so: nothing says any more what that is.
+  const schema = known ?? { "x-masked": true };
   // The currently stored value, even if it changed after the edit began.
   const before = conflict === undefined ? base : conflict.stored;
-  const notes = { after: unreadPlaces(value).length > 0 ? "not a value yet" : undefined };
+  const unread = unreadPlaces(value).length > 0 ? "not a value yet" : undefined;
+  const notes = { after: known === undefined ? "no scope has this field any more" : unread };
   return [{ keys: [key], path: joinConfigPath(scope, field), schema, before, after: value, notes }];
 }

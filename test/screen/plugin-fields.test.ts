@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+import { describeScreen, inPage, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const text = { type: "string", minLength: 1 };
 const listOf = (title: string, items: object) => ({ title, type: "array", items, default: [] });
@@ -146,5 +146,25 @@ describeScreen("fields of a custom scope", () => {
     await window.expand("Size");
     await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
     await reads(problem("Size"), "This must have at least 2 members.");
+  });
+
+  test("an edit of a field that its scope no longer has is listed by the review, hidden, and can be discarded there", async () => {
+    const { page, screen, choose, field, edits, review } = await openScreen(
+      { shop: { "deploy.token": "before" } },
+      { scopes },
+    );
+    await choose("shop");
+    await field("Token").getByRole("textbox", { name: "Token" }).fill("hush");
+    await reads(edits, "1 edit");
+    const { token: _, ...properties } = deploy.properties;
+    const file = join(screen.t.homeFolder, "scopes/deploy.schema.json");
+    await writeFile(file, JSON.stringify({ ...deploy, properties }));
+    await field("Token").waitFor({ state: "detached" });
+    const dialog = await review();
+    await reads(dialog, "deploy.token");
+    await reads(dialog, "no scope has this field any more");
+    expect(await inPage(page)).not.toMatch(/hush|before</);
+    await dialog.getByRole("button", { name: /^Discard/ }).click();
+    await reads(dialog, "Nothing to save.");
   });
 });
