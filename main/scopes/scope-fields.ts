@@ -71,9 +71,11 @@ export function* collectingFields(root: JsonObject): Generator<void, ScopeFields
   for (const [name, field] of fields) {
     if (isLong()) yield;
     if (!isJsonObject(field) || field["default"] !== undefined) continue;
-    const ours = { ...field, default: null, ...(required.has(name) && { "x-required": true }) };
+    const found = defaultBehind(root, field);
+    if (found === undefined) unset.add(name);
+    const isRequired = found === undefined && required.has(name);
+    const ours = { ...field, default: found ?? null, ...(isRequired && { "x-required": true }) };
     fields.set(name, standingFor(ours, field));
-    unset.add(name);
   }
   for (const name of required)
     if (!fields.has(name) && !leftOut.has(name)) notes.push(`it requires "${name}", which is not a field`);
@@ -98,6 +100,19 @@ export function* collectingFields(root: JsonObject): Generator<void, ScopeFields
     required: [...required].filter(name => unset.has(name)),
     notes,
   };
+}
+
+/** The default of what a field's `$ref` leads to: many published schemas have it only there. */
+function defaultBehind(root: JsonObject, field: JsonObject): JsonValue | undefined {
+  const seen = new Set<JsonValue>();
+  let schema: JsonValue | undefined = field;
+  while (schema !== undefined && isJsonObject(schema) && !seen.has(schema)) {
+    seen.add(schema);
+    const { default: found, $ref }: JsonObject = schema;
+    if (found !== undefined) return found;
+    schema = typeof $ref === "string" ? pointedTo(root, $ref) : undefined;
+  }
+  return undefined;
 }
 
 /**

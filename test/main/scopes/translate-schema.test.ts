@@ -365,6 +365,44 @@ for (const [$schema, what, field, taken, refused, more] of known)
     for (const value of refused) expect(ours?.validate(value), JSON.stringify(value)).toBeDefined();
   });
 
+test.each([
+  ["behind its reference", { $ref: "#/definitions/port" }, 8080],
+  ["behind two references", { $ref: "#/definitions/other" }, 8080],
+  ["its own before that", { $ref: "#/definitions/port", default: 1 }, 1],
+  ["of a property that is a field", { $ref: "#/properties/plain" }, 5],
+  ["without one", { $ref: "#/definitions/none" }, null],
+])("the default of a field: %s", (_what, a, expected) => {
+  const definitions = {
+    port: { type: "integer", default: 8080 },
+    other: { $ref: "#/definitions/port" },
+    none: { type: "integer" },
+  };
+  for (const $schema of [draft07, draft2020]) {
+    const properties = { a, plain: { type: "integer", default: 5 } };
+    const scope = compileScope("a", { $schema, type: "object", properties, definitions, required: ["a"] });
+    expect(scope.fields.get("a")?.schema.default).toBe(expected);
+    expect(scope.required).toEqual(expected === null ? ["a"] : []);
+  }
+});
+
+test.each(["#/%zz", "#/definitions/gone", "#a", "#/definitions/loop", ""])(
+  "a field whose reference is %j has no default from it",
+  $ref => {
+    const definitions = { loop: { $ref: "#/definitions/loop" } };
+    const compile = () =>
+      compileScope("a", { $schema: draft07, type: "object", properties: { a: { $ref } }, definitions });
+    expect(compile).toThrow(ScopeSchemaError);
+  },
+);
+
+test("a default behind a reference that does not match is told", () => {
+  const definitions = { port: { type: "integer", default: "x" } };
+  const properties = { a: { $ref: "#/definitions/port" } };
+  expect(() => compileScope("a", { $schema: draft07, type: "object", properties, definitions })).toThrow(
+    /the default of "a" does not match/,
+  );
+});
+
 test("what is masked behind a definition of an older draft is masked for a limited key and without a default; ours beside $ref are not lost", () => {
   const masked = { type: "string", "x-masked": true };
   const scope = compileScope("x", {
