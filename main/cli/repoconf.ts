@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 // The command's entry point. It imports nothing that fails on an older Node, so that it can print that it is too old.
-import { problemOfNode } from "../client/needed-node.ts";
 import { loadOneShot } from "./load-one-shot.ts";
 import type { OneShotName } from "./one-shot/run.ts";
+
+// As in main/client/needed-node.ts; a command that is one request loads one file.
+const [neededMajor, neededMinor] = [22, 13];
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 /** The commands that mostly are one request to a running daemon. The build makes a file of its own for them (vite.one-shot.config.ts). */
 const oneShot: { readonly [Name in OneShotName]: true } = {
@@ -21,12 +24,12 @@ const oneShot: { readonly [Name in OneShotName]: true } = {
   complete: true,
 };
 
-const problem = problemOfNode();
-if (problem !== undefined) {
-  process.stderr.write(`${problem}\n`);
+if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
+  const needed = `${neededMajor}.${neededMinor}`;
+  process.stderr.write(`repoconf needs Node ${needed} or newer, but this is Node ${process.versions.node}.\n`);
   process.exitCode = 1;
 } else {
-  if (Number.parseInt(process.versions.node, 10) < 24) hideSqliteWarning();
+  if (major < 24) hideSqliteWarning();
   const [name = "", ...args] = process.argv.slice(2);
   // With options for Node, the long way may have a debugger to close.
   if (isOneShot(name) && !process.env["NODE_OPTIONS"])
