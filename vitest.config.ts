@@ -14,13 +14,14 @@ const commandTests = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cac
 /** Tests that `npm run test:quick` skips and `npm test` runs: each file takes seconds of CPU time. */
 const longTests = [
   // They crash the store at every step, or run servers.
-  "test/main/store/{absent-work-tree,eviction,history-model,interleavings,large-file,renamed-fields,repository-index}.test.ts",
+  "test/main/store/{absent-work-tree,eviction,history-model,interleavings,large-file,many-repositories,renamed-fields,repository-index,rules-at-stop}.test.ts",
   "test/main/store/history/{crashes,forget}.test.ts",
   "test/main/store/shared/*.test.ts",
   "test/main/daemon/{copy-log,file-text,guard-settings,history-search,positions,scopes,search,starvation}.test.ts",
   "test/main/daemon/{worktree-identity,worktrees}.test.ts",
   "test/main/client/{watch,watch-positions}.test.ts",
-  "test/main/scopes/translate-schema.test.ts",
+  "test/main/home/restore.test.ts",
+  "test/main/scopes/{ignored-rules,translate-schema}.test.ts",
   "test/main/files/json-text.test.ts",
   "test/scripts/mutants.test.ts",
   "test/shared/schema/compile-schema.test.ts",
