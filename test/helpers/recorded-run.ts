@@ -175,6 +175,12 @@ export function startRun(
         events.push({ revision: payload.revision, changes: valuesOf(payload), seen: now() });
       });
       const reply = await client.call("config/watch", { repo, since: current }).catch(() => undefined);
+      // On a full disk a history may not be opened; it is asked again, as a person would.
+      if (reply?.errors.some(({ code }) => code === 1108)) {
+        client.socket.close();
+        await delay(50);
+        continue;
+      }
       if (reply !== undefined && reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       sessions.push({ since: current, events });
       const enough = 20 + random(400);
