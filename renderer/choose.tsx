@@ -16,7 +16,7 @@ interface ChooseProps {
   onChoose(id: string): void;
 }
 
-/** A choice of one of several options: the only kind of select on the screen. */
+/** A choice of one of several options. Where there may be very many, the browser's own select takes its place. */
 export function Choose({ label, options, chosen, describedBy, invalid = false, onChoose }: ChooseProps) {
   return (
     <Select

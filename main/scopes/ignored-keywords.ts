@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
-import { shortened } from "../../shared/shortened.ts";
+import { shortened, shortenedList } from "../../shared/shortened.ts";
 import { knownKeywords } from "./meta-schema.ts";
 import { sourceOf } from "./schema-faults.ts";
 
@@ -38,9 +38,7 @@ export class IgnoredKeywords {
     const notes = guesses.slice(0, mostPlaces);
     if (guesses.length > mostPlaces) notes.push(`and ${guesses.length - mostPlaces} more keywords are misspelt`);
     const names = [...this.#others].map(keyword => JSON.stringify(shortened(keyword, limits.shownPart)));
-    const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : "";
-    if (names.length > 0)
-      notes.push(`not known as keywords, so without effect: ${names.slice(0, mostNames).join(", ")}${more}`);
+    if (names.length > 0) notes.push(`not known as keywords, so without effect: ${shortenedList(names, mostNames)}`);
     return notes;
   }
 }

@@ -1,3 +1,4 @@
+import { shortenedList } from "../../shared/shortened.ts";
 import { EntryFacts } from "../history/entry-facts.tsx";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
@@ -39,7 +40,6 @@ function Recent({ group }: { readonly group: Group }) {
   const name = useScreen(state => nameOfRepository(state, first.repo));
   const isOfOne = !isOpen && rest.every(({ repo }) => repo === first.repo);
   const fields = [...new Set([first, ...rest].flatMap(fieldsChanged))];
-  const named = fields.slice(0, maxNamed).join(", ");
   return (
     <li>
       {isOfOne ? (
@@ -54,7 +54,7 @@ function Recent({ group }: { readonly group: Group }) {
       {fields.length === 0 && first.revision === 1 ? (
         <span>added</span>
       ) : (
-        <code>{fields.length > maxNamed ? `${named} and ${fields.length - maxNamed} more` : named}</code>
+        <code>{shortenedList(fields, maxNamed)}</code>
       )}
       <EntryFacts entry={first} />
     </li>

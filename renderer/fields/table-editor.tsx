@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useContext } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskedWithin, schemaOf } from "../../shared/scopes/masks.ts";
 import { AddEntry, useFocusAdded } from "./add-entry.tsx";
@@ -14,11 +14,13 @@ interface TableEditorProps extends EditorProps {
   isShown?(index: number): boolean;
   /** More buttons of an entry. */
   tools?(index: number): ReactNode;
+  /** Whether Enter in one of its texts adds an entry. */
+  readonly addsOnEnter?: boolean;
 }
 
 /** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */
 export function TableEditor(props: TableEditorProps) {
-  const { value, schema, label, problems, revealed, isShown, tools, onChange } = props;
+  const { value, schema, label, problems, revealed, isShown, tools, addsOnEnter = false, onChange } = props;
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const root = useContext(SchemaRoot);
   const inner = resolvedIn(root, itemSchema(schema) ?? {});
@@ -28,6 +30,19 @@ export function TableEditor(props: TableEditorProps) {
   const filter = useEntryFilter(label, keys, (_, index) =>
     entryText(items[index], maskedWithin(schema, inner), revealed),
   );
+  const add = () => {
+    added();
+    onChange([...items, emptyValue(inner, root)]);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { target } = event;
+    const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (!addsOnEnter || event.key !== "Enter" || !isPlain || event.nativeEvent.isComposing) return;
+    // In a text of several lines, Enter begins one more of them.
+    if (!(target instanceof HTMLTextAreaElement) || target.value.includes("\n")) return;
+    event.preventDefault();
+    add();
+  };
   return (
     <div className="table-editor">
       {filter.box}
@@ -45,7 +60,7 @@ export function TableEditor(props: TableEditorProps) {
               </th>
             </tr>
           </thead>
-          <tbody ref={container as RefObject<HTMLTableSectionElement | null>}>
+          <tbody ref={container as RefObject<HTMLTableSectionElement | null>} onKeyDown={onKeyDown}>
             {keys.map((key, index) =>
               filter.isHidden(key) ? undefined : (
                 <tr key={key}>
@@ -100,13 +115,7 @@ export function TableEditor(props: TableEditorProps) {
           </tbody>
         </table>
       )}
-      <AddEntry
-        label={label}
-        onPress={() => {
-          added();
-          onChange([...items, emptyValue(inner, root)]);
-        }}
-      />
+      <AddEntry label={label} onPress={add} />
       <Problems problems={ownProblems(problems)} />
     </div>
   );

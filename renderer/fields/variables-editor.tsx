@@ -1,24 +1,20 @@
-import { type KeyboardEvent, useContext, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import { copyText } from "../state/copy.ts";
-import { type EditorProps, itemSchema } from "./editor.tsx";
-import { emptyValue } from "./empty-value.ts";
+import type { EditorProps } from "./editor.tsx";
 import { isEnvText, PasteVariables } from "./paste-variables.tsx";
-import { SchemaRoot } from "./resolved-schema.ts";
 import { TableEditor } from "./table-editor.tsx";
 
 /** Variables, each a name and a text: an env file can be pasted, Enter adds one, and each is shown and copied by itself. */
 export function VariablesEditor(props: EditorProps) {
   const { value, schema, label, revealed, onChange } = props;
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
-  const root = useContext(SchemaRoot);
   const container = useRef<HTMLDivElement>(null);
   /** The names of those that are shown by themselves: not their places, where others stand after a change from elsewhere. */
   const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
   /** The text of an env file that was pasted, or is about to be. */
   const [pasted, setPasted] = useState<string>();
-  const [added, setAdded] = useState(0);
   const isHidden = masksAnything(schema) && !revealed;
   useEffect(() => {
     const onPaste = (event: ClipboardEvent) => {
@@ -35,31 +31,16 @@ export function VariablesEditor(props: EditorProps) {
     document.addEventListener("paste", onPaste);
     return () => document.removeEventListener("paste", onPaste);
   }, []);
-  // The focus moves to the added entry, to be filled in.
-  useEffect(() => {
-    if (added > 0) container.current?.querySelector<HTMLElement>("tbody > tr:last-child textarea")?.focus();
-  }, [added]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const { target } = event;
-    const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (event.key !== "Enter" || !isPlain || event.nativeEvent.isComposing) return;
-    // In a text of several lines, Enter begins one more of them.
-    const isLine = target instanceof HTMLTextAreaElement && !target.value.includes("\n");
-    if (!isLine || target.closest("tbody") === null) return;
-    event.preventDefault();
-    onChange([...items, emptyValue(itemSchema(schema) ?? {}, root)]);
-    setAdded(added + 1);
-  };
   const toggle = (name: string) => {
     const next = new Set(shown);
     if (!next.delete(name)) next.add(name);
     setShown(next);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the texts inside.
-    <div className="variables" ref={container} onKeyDown={onKeyDown}>
+    <div className="variables" ref={container}>
       <TableEditor
         {...props}
+        addsOnEnter
         isShown={index => shown.has(variableIn(items[index]).name)}
         tools={index => {
           const { name, text } = variableIn(items[index]);

@@ -23,10 +23,8 @@ export function widthOf({ widths }: MatrixView, field: string): number {
   return widths.get(field) ?? columnWidth;
 }
 
-/** Makes a column that wide, in rem, within its bounds; undefined: as wide as it was first. */
-export function resize(field: string, width: number | undefined): void {
-  const widths = new Map(screenStore.getState().matrixView.widths);
-  if (width === undefined) widths.delete(field);
-  else widths.set(field, Math.max(narrowest, Math.min(widest, width)));
-  changeView({ widths });
+/** Makes a column that wide, in rem, within its bounds. */
+export function resize(field: string, width: number): void {
+  const bounded = Math.max(narrowest, Math.min(widest, width));
+  changeView({ widths: new Map(screenStore.getState().matrixView.widths).set(field, bounded) });
 }

@@ -2,12 +2,10 @@ import { useEffect, useMemo, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 import type { MatrixRow, RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { type MatrixSort, useScreen } from "../state/store.ts";
-
-/** The maximum of repositories in one `config/cells` (docs/protocol.md). */
-const mostRepositories = 1_000;
 
 interface Known {
   readonly field: string;
@@ -53,8 +51,9 @@ export function useSortedRows(
 /** The cells of any number of repositories. */
 export async function cellsOf(repos: readonly string[], fields: readonly string[]): Promise<readonly MatrixRow[]> {
   const rows: MatrixRow[] = [];
-  for (let at = 0; at < repos.length; at += mostRepositories)
-    rows.push(...(await daemon().cells(repos.slice(at, at + mostRepositories), fields)));
+  const most = limits.repositoriesPerSet;
+  for (let at = 0; at < repos.length; at += most)
+    rows.push(...(await daemon().cells(repos.slice(at, at + most), fields)));
   return rows;
 }
 

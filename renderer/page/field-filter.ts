@@ -46,8 +46,8 @@ export function useShownFields(selection: Selection): ShownFields {
     const edit = pending.get(editKey(repo, scope, field));
     const isModified = edit !== undefined || configValue(opened?.stored ?? {}, scope, field) !== undefined;
     if (filter.isModified && !isModified) return false;
-    const hasProblem = broken.has(path) || (edit && problemOfEdit(edit, schema, entry.schema)) !== undefined;
-    if (filter.hasProblem && !hasProblem) return false;
+    const hasProblem = () => broken.has(path) || (edit && problemOfEdit(edit, schema, entry.schema)) !== undefined;
+    if (filter.hasProblem && !hasProblem()) return false;
     const value = orDefault(configValue(opened?.effective ?? {}, scope, field), schema.default);
     const values = edit === undefined ? [value] : [value, orDefault(edit.value, schema.default)];
     return hasWords(words, path, schema, values);

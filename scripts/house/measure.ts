@@ -47,9 +47,8 @@ export function sideBySide(files: Iterable<string>): ReadonlyMap<string, number>
 }
 
 function readAll(project: string, pattern: string): ReadonlyMap<string, string> {
-  const paths = globSync(pattern, { cwd: project, exclude: path => /(^|[/\\])node_modules$/.test(path) }).map(path =>
-    path.replaceAll(sep, "/"),
-  );
+  const found = globSync(pattern, { cwd: project, exclude: ["**/node_modules"] });
+  const paths = found.map(path => path.replaceAll(sep, "/"));
   return new Map(paths.sort().map(path => [path, readFileSync(join(project, path), "utf8")]));
 }
 

@@ -4,6 +4,7 @@ import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts
 import { Journal, listSegments, type Retention } from "../../main/store/history/journal.ts";
 import type { ChangeRecord, JournalRecord } from "../../main/store/history/record.ts";
 import { systemClock } from "../../main/time/clock.ts";
+import { Yielding } from "../../main/time/yielding.ts";
 
 /** The default retention of a test: everything, in one segment. */
 const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
@@ -17,8 +18,9 @@ export async function openJournal(
   const damage: string[] = [];
   const segments = (await listSegments(folder)).get("shop") ?? [];
   const onDamage = async ({ message }: { readonly message: string }) => void damage.push(message);
+  const yielding = new Yielding(systemClock);
   const journal = new Journal(
-    { id: "shop", folder, fileSystem, clock: systemClock, retention: () => retention, onDamage },
+    { id: "shop", folder, fileSystem, clock: systemClock, yielding, retention: () => retention, onDamage },
     segments,
   );
   await journal.open();

@@ -3,6 +3,7 @@ import { InexactNumberError } from "../../../shared/exact-number.ts";
 import type { FoundVariable } from "../../../shared/import/found-variables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { shortenedList } from "../../../shared/shortened.ts";
 import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import { escapedToken, valueAt } from "../../../shared/value-edit.ts";
 import { type Fields, unknownField } from "../connect/fields.ts";
@@ -68,8 +69,7 @@ export function valuesIn(root: JsonObject, fields: Fields, ignoreUnknown: boolea
 
 /** A sentence about parts of a file that are not imported, if there are any. */
 export function leftOut(why: string, names: readonly string[]): string[] {
-  const more = names.length > 10 ? ` and ${names.length - 10} more` : "";
-  return names.length === 0 ? [] : [`Left out, because ${why}: ${names.slice(0, 10).join(", ")}${more}.`];
+  return names.length === 0 ? [] : [`Left out, because ${why}: ${shortenedList(names, 10)}.`];
 }
 
 /** The variables of an object like `{ "PORT": "8080" }`, which is what `repoconf env --format json` writes; undefined for any other. */

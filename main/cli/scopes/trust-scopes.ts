@@ -6,6 +6,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
 import { describeEffect, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { shortenedList } from "../../../shared/shortened.ts";
 import { pointerTokens } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
 import type { OfferedScope } from "../../check/offered-scopes.ts";
@@ -120,9 +121,8 @@ const maxNamed = 10;
 
 /** What of a scope has no effect, and what it asks of every repository; a sentence each. */
 export function notesOf(scope: string, { notes, required }: Pick<Scope, "notes" | "required">): readonly string[] {
-  const named = required.slice(0, maxNamed).map(field => joinConfigPath(scope, field));
-  const more = required.length > maxNamed ? ` and ${required.length - maxNamed} more` : "";
-  const asked = `in a repository in which ${named.join(", ")}${more} ${required.length === 1 ? "is" : "are"} not set, repoconf run starts nothing`;
+  const fields = required.map(field => joinConfigPath(scope, field));
+  const asked = `in a repository in which ${shortenedList(fields, maxNamed)} ${required.length === 1 ? "is" : "are"} not set, repoconf run starts nothing`;
   return [...notes, ...(required.length > 0 ? [asked] : [])].map(visible);
 }
 
@@ -131,9 +131,8 @@ export async function showEffects(client: RepoconfClient, effects: readonly Prev
   if (effects.length === 0) return;
   const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
   const listed = (ids: readonly string[]) => {
-    const named = ids.slice(0, maxNamed).map(id => names.get(id) ?? id);
-    const more = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : "";
-    return ids.length === 0 ? "no repository so far" : `${named.join(", ")}${more}`;
+    const named = ids.map(id => names.get(id) ?? id);
+    return named.length === 0 ? "no repository so far" : shortenedList(named, maxNamed);
   };
   print(style("bold", "With this scope:"));
   let shown = "";

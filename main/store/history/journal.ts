@@ -5,7 +5,7 @@ import type { Config } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
 import { type Clock, timeText } from "../../time/clock.ts";
-import { endlessTurn, type Turn, Yielding } from "../../time/yielding.ts";
+import { endlessTurn, type Turn, type Yielding } from "../../time/yielding.ts";
 import type { NewFinding } from "../types.ts";
 import { keptBefore } from "./kept-changes.ts";
 import {
@@ -47,6 +47,8 @@ export interface JournalOptions {
   readonly folder: string;
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
+  /** Shared by all journals, so that several long readings take turns. */
+  readonly yielding: Yielding;
   retention(): Retention;
   /** Called when the journal is found damaged. Await it before anything that removes what it is about. */
   onDamage(damage: NewFinding): Promise<void>;
@@ -409,7 +411,7 @@ export class Journal {
 
   /** Starts a segment with a checkpoint and the records. */
   async #startSegment(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
-    const { id, folder, fileSystem, clock } = this.#options;
+    const { id, folder, fileSystem, clock, yielding } = this.#options;
     // The records before it must be durable first.
     if (head.segment !== undefined && head !== this.#synced) await syncFile(head.segment.path, fileSystem);
     const generation = head.segment?.generation ?? 0;
@@ -420,8 +422,7 @@ export class Journal {
     const { lineage, position } = head;
     const known = { revision, ...(lineage !== "" && { lineage }), ...(position !== undefined && { position }) };
     const textRecords = head.textRecord === undefined ? [] : [{ ...head.textRecord, ...known }];
-    const turn = new Yielding(clock).begin(id);
-    const before = head.segment === undefined ? [] : keptBefore(this.backward(revision, turn));
+    const before = head.segment === undefined ? [] : keptBefore(this.backward(revision, yielding.begin(id)));
     const lastChanges = await Promise.resolve(before).catch(unknownIfDamaged);
     const kept = lastChanges !== undefined && { lastChanges };
     const checkpoint = { kind: "checkpoint", revision, time: timeText(clock), config, ...kept } as const;

@@ -1,3 +1,4 @@
+import { Yielding } from "../../time/yielding.ts";
 import type { StoreContext } from "../context.ts";
 import type { NewFinding } from "../types.ts";
 import { Journal, type Retention } from "./journal.ts";
@@ -6,6 +7,7 @@ import type { Segment } from "./record.ts";
 /** The journals of all repositories. */
 export class Journals {
   readonly #context: StoreContext;
+  readonly #yielding: Yielding;
   readonly #retention: () => Retention;
   /** The segments of repositories that are not open, and of removed ones. */
   readonly #segments: Map<string, readonly Segment[]>;
@@ -13,6 +15,7 @@ export class Journals {
   /** `segments`: what `listSegments` found. `retention`: how much of each repository's history is kept. */
   constructor(context: StoreContext, retention: () => Retention, segments: ReadonlyMap<string, readonly Segment[]>) {
     this.#context = context;
+    this.#yielding = new Yielding(context.clock);
     this.#retention = retention;
     this.#segments = new Map(segments);
   }
@@ -27,10 +30,8 @@ export class Journals {
     const segments = this.#segments.get(id) ?? [];
     this.#segments.delete(id);
     const onDamage = (damage: NewFinding) => findings.add({ repo: id, ...damage });
-    return new Journal(
-      { id, folder: paths.journal, fileSystem, clock, retention: this.#retention, onDamage },
-      segments,
-    );
+    const shared = { folder: paths.journal, fileSystem, clock, yielding: this.#yielding, retention: this.#retention };
+    return new Journal({ id, ...shared, onDamage }, segments);
   }
 
   /** Keeps the segments of a journal that is not used any more, for the next one of that repository. */

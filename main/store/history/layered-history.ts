@@ -156,10 +156,10 @@ export class LayeredHistory {
       const heads = await Promise.all(sources.map(source => source.next()));
       for (let index = -1; ; ) {
         // Not before it is needed: if it cannot be read, the record after it still can.
-        const last = sources[index];
-        if (last !== undefined) heads[index] = await last.next();
+        const source = sources[index];
+        if (source !== undefined) heads[index] = await source.next();
         // Where one history ends, the number of an earlier revision of another one is not known.
-        const isOver = (past: LayerPast, index: number) => heads[index]?.done && past.revision > (index === 0 ? 0 : 1);
+        const isOver = (past: LayerPast, at: number) => heads[at]?.done && past.revision > (at === 0 ? 0 : 1);
         if (pasts.some(isOver)) return;
         let group: Group | undefined;
         for (const [at, head] of heads.entries())
