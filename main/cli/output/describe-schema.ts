@@ -56,9 +56,13 @@ export function describeType(schema: ValueSchema): string {
   if (type === undefined && Array.isArray(alternatives))
     return [...new Set(alternatives.map(one => (isJsonObject(one) ? describeType(one) : "anything")))].join(" or ");
   const types = type === undefined ? "anything" : [type].flat().join(" or ");
+  const { exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema;
   const limits = [
     minimum === undefined ? "" : `from ${String(minimum)}`,
+    above === undefined ? "" : `above ${String(above)}`,
     maximum === undefined ? "" : `to ${String(maximum)}`,
+    below === undefined ? "" : `below ${String(below)}`,
+    multipleOf === undefined ? "" : `in steps of ${String(multipleOf)}`,
     // A description in words is clearer than a pattern.
     pattern === undefined || description !== undefined ? "" : `matching ${String(pattern)}`,
   ].filter(limit => limit !== "");
