@@ -22,7 +22,7 @@ import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
 import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
 import type { ContextEvent } from "./state/repository-context.ts";
-import type { LogNumber, Position, RepositoryState, RepositorySummary, StorePaths } from "./types.ts";
+import type { LogNumber, Position, RepositoryState, StorePaths } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
 
 export interface StoreOptions extends OpenOptions {
@@ -193,7 +193,7 @@ export class Store {
     return [...(problem === undefined ? [] : [problem]), ...warnings, ...ofScopes];
   }
 
-  /** The progress of the first read of files, which `summaries` waits for; undefined when it is complete. */
+  /** The progress of the first read of files, which `ids` waits for; undefined when it is complete. */
   get indexing(): IndexingProgress | undefined {
     return this.#handEdits.indexing;
   }
@@ -204,10 +204,10 @@ export class Store {
     return this.log.shared === undefined ? reconciled.then(() => this.#localEdits.reconciled) : reconciled;
   }
 
-  /** A summary of every repository. Waits for files that are being read. */
-  async summaries(): Promise<readonly RepositorySummary[]> {
+  /** The ids of all repositories, sorted. Waits for files that are being read. */
+  async ids(): Promise<readonly string[]> {
     await this.reconciled;
-    return [...this.repositories.ids()].flatMap(id => this.repositories.summary(id) ?? []);
+    return [...this.repositories.ids()].sort();
   }
 
   /** Call after the scope files were read: sends people's edits of them to the other machines. */

@@ -7,6 +7,8 @@ import type { Machine } from "./machine.ts";
 
 interface AnyReply {
   readonly result: unknown;
+  /** Where the next page begins. */
+  readonly next?: unknown;
   readonly errors: readonly ErrorEntry[];
 }
 

@@ -199,18 +199,18 @@ export class ConfigService {
     { repo, after }: { readonly repo?: string | undefined; readonly after?: string | undefined },
     turn: Turn = this.#yielding.begin(caller.keyId),
   ): AsyncGenerator<RepositoryEntry> {
-    const summaries = await this.#store.summaries();
-    const wanted = summaries.filter(({ id }) => (repo === undefined || id === repo) && !(after && id <= after));
-    for (const summary of wanted.sort((one, other) => (one.id < other.id ? -1 : 1))) {
+    for (const id of await this.#store.ids()) {
+      if ((repo !== undefined && id !== repo) || (after && id <= after)) continue;
       if (turn.isOver) await turn.pass();
-      const entry = await this.entry(caller, summary.id);
+      const entry = await this.entry(caller, id);
       if (entry !== undefined) yield entry;
     }
   }
 
-  /** Like `repositories`, but without counts, so no values are read; in no particular order. */
+  /** Like `repositories`, but without counts, so no values are read. */
   async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
-    return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));
+    const ids = (await this.#store.ids()).filter(id => this.canSee(caller, id));
+    return ids.flatMap(id => this.#store.repositories.brief(id) ?? []);
   }
 
   /** Whether the caller may read anything in the repository; if not, the repository does not exist for it. */

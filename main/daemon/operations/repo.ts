@@ -167,8 +167,10 @@ async function repositoriesByFolder(
   finder: RepositoryFinder,
 ): Promise<(folder: string) => Promise<string | undefined>> {
   const known: (readonly [folder: string, id: string])[] = [];
-  for (const { id, path } of await store.summaries())
+  for (const id of await store.ids()) {
+    const { path } = store.repositories.brief(id) ?? {};
     if (path !== undefined) known.push([path, id], [await withoutLinks(path), id]);
+  }
   const byFolder = Map.groupBy(known, ([folder]) => folder);
   return async folder => {
     for (const place of new Set([folder, await withoutLinks(folder)]))

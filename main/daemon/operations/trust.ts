@@ -31,8 +31,8 @@ export function trustOperations(
     "trust/list": async ({ repo }, { caller }) => {
       requireOwner(caller);
       if (repo) return { result: await valuesOf(existing(store, repo)) };
-      const waiting = (await store.summaries()).filter(({ health }) => health.some(({ code }) => code === 1114));
-      const ids = waiting.map(({ id }) => id).sort();
+      const isWaiting = (id: string) => store.repositories.summary(id)?.health.some(({ code }) => code === 1114);
+      const ids = (await store.ids()).filter(isWaiting);
       // A repository that is removed meanwhile has no waiting values.
       const values = await Promise.all(ids.map(id => valuesOf(id).catch(ignoreRemoved)));
       return { result: values.flat() };

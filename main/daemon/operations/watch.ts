@@ -22,7 +22,7 @@ export function watchOperations(
         // The revision is up to date only once the files have been read.
         await store.repositories.read(id);
       }
-      if (ids === undefined) await store.summaries();
+      if (ids === undefined) await store.reconciled;
       // The reply must describe a single moment, and checking ten thousand repositories would take too long then.
       const visible = new Map<string, boolean>();
       for (const id of ids ?? [...store.repositories.ids()]) {

@@ -196,7 +196,7 @@ export class Repositories<Repository extends OpenRepository> {
   }
 
   /** As `summary`, without the parts that must be computed. */
-  brief(id: string): Omit<RepositorySummary, "id" | "modified" | "health"> | undefined {
+  brief(id: string): Omit<RepositorySummary, "modified" | "health"> | undefined {
     if (!this.has(id)) return undefined;
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }

@@ -1,4 +1,4 @@
-import { applyConfigEdits, type Config, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import { editsBefore } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
@@ -17,7 +17,7 @@ import { numberIn } from "../log/commit-log.ts";
 import type { ContextEvent } from "../state/repository-context.ts";
 import type { LayerState, Position, RecordedChange, RepositoryState, StoreEvent, ValueSource } from "../types.ts";
 import { countedValues, countingLayer, layersOf, problemIn, valuesOf } from "../values/counted-values.ts";
-import { addedByStep } from "../values/stepped-values.ts";
+import { addedByStep, withoutRaisedDefaults } from "../values/stepped-values.ts";
 import type { DocumentAbove } from "./parts.ts";
 
 /** The document of a layer. See `Repository`. */
@@ -34,6 +34,8 @@ export class RepositoryLayers {
   #counted:
     | { readonly of: readonly RepositoryState[]; readonly by: object; readonly state: RepositoryState }
     | undefined;
+
+  #modified: { readonly of: RepositoryState; readonly count: number } | undefined;
 
   /** The last change that was told of one of the layers. */
   #told: RecordedChange | undefined;
@@ -52,6 +54,15 @@ export class RepositoryLayers {
     const state = this.#combine(layersAbove(own, above));
     this.#counted = { of, by, state };
     return state;
+  }
+
+  /** How many fields have a stored value that counts; undefined if that is not known. Counted once per state, for lists of repositories. */
+  modifiedIn(state: RepositoryState): number | undefined {
+    if (state.stored === undefined) return undefined;
+    if (this.#modified?.of === state) return this.#modified.count;
+    const count = countConfigFields(withoutRaisedDefaults(state.stored, layersOf(state), this.#context.scopes));
+    this.#modified = { of: state, count };
+    return count;
   }
 
   /** The history of all layers, as they are now. */

@@ -1,4 +1,4 @@
-import { type Config, configValue, countConfigFields } from "../../../shared/config.ts";
+import { type Config, configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Layer } from "../../../shared/protocol.ts";
@@ -33,9 +33,8 @@ import type {
   ValueSource,
   WaitingValue,
 } from "../types.ts";
-import { layersOf } from "../values/counted-values.ts";
 import { valueByAnyName } from "../values/renamed-fields.ts";
-import { hasSteps, withoutRaisedDefaults } from "../values/stepped-values.ts";
+import { hasSteps } from "../values/stepped-values.ts";
 import { changeLayers, flushLayers, settleWith } from "./commit-together.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import type { DocumentAbove } from "./parts.ts";
@@ -107,7 +106,7 @@ export class Repository {
       },
       change: async batch => {
         try {
-          if (!this.#isDerived && batch.every(({ request }) => request.layer !== "local"))
+          if (!this.#isDerived() && batch.every(({ request }) => request.layer !== "local"))
             await this.changes.change(batch);
           else for (const waiting of batch) await settleWith(waiting, changeLayers(this, store.log, waiting.request));
         } finally {
@@ -119,12 +118,13 @@ export class Repository {
 
   /** The newest durable state of what counts over all layers; until `loaded`, the one in the index. */
   get state(): RepositoryState {
-    return this.#isDerived ? this.#layers.stateOf(this.own, this.above) : this.own;
+    const { above } = this;
+    return this.#isDerived(above) ? this.#layers.stateOf(this.own, above) : this.own;
   }
 
   /** Whether what counts differs from this document's own values: there are layers above it, or those of a linked worktree are higher. */
-  get #isDerived(): boolean {
-    return this.above.length > 0 || hasSteps(this.#context.current, this.#context.store.scopes);
+  #isDerived(above = this.above): boolean {
+    return above.length > 0 || hasSteps(this.#context.current, this.#context.store.scopes);
   }
 
   /** The state of this document alone: for a repository, of its shared layer. */
@@ -155,7 +155,7 @@ export class Repository {
 
   /** The event of a document that this repository stands on, as one of the repository; undefined if it is none. */
   translate(event: ContextEvent): StoreEvent | undefined {
-    if (!this.#isDerived) return event;
+    if (!this.#isDerived()) return event;
     return this.loaded ? this.#layers.translate(event, this.own, this.above) : undefined;
   }
 
@@ -167,7 +167,7 @@ export class Repository {
 
   /** The history of all layers. */
   get history(): RecordedJournal {
-    return this.#isDerived ? this.#layers.history(this, this.above) : this.journal;
+    return this.#isDerived() ? this.#layers.history(this, this.above) : this.journal;
   }
 
   /** The history of each layer, the lowest first. */
@@ -245,11 +245,11 @@ export class Repository {
 
   get summary(): RepositorySummary {
     const { indexed } = this.#context.given;
-    const isDerived = this.#isDerived;
-    const state = isDerived ? this.state : this.#context.current;
-    const { stored, broken: _, position: __, layers: ___, ...info } = state;
-    const counted = (all: Config) => withoutRaisedDefaults(all, layersOf(state), this.#context.store.scopes);
-    const modified = stored === undefined ? (indexed?.modified ?? 0) : countConfigFields(counted(stored));
+    const { above } = this;
+    const isDerived = this.#isDerived(above);
+    const state = isDerived ? this.#layers.stateOf(this.own, above) : this.#context.current;
+    const { stored: _, broken: __, position: ___, layers: ____, ...info } = state;
+    const modified = this.#layers.modifiedIn(state) ?? indexed?.modified ?? 0;
     return { ...info, modified, ...(isDerived && !this.loaded && indexed?.counted) };
   }
 
@@ -261,7 +261,7 @@ export class Repository {
     const treeFolder = this.files.treeFolder?.recorded;
     const folder = treeFolder === undefined ? {} : { folder: treeFolder };
     const { modified, health } = this.summary;
-    const own = this.#isDerived ? { health: this.own.health, counted: { modified, health } } : {};
+    const own = this.#isDerived() ? { health: this.own.health, counted: { modified, health } } : {};
     const place = this.#context.indexedPlace;
     return { ...this.summary, ...own, ...place, stamps: this.stamps, ...level, ...history, ...folder };
   }

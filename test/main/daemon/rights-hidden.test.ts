@@ -102,7 +102,7 @@ test("spec 4.2, rules 3 and 4: a field it may not write looks like one that does
 
 test("an unexpected error is logged with its message and stack", async () => {
   await using t = await startTestDaemon();
-  vi.spyOn(Store.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
+  vi.spyOn(Store.prototype, "ids").mockRejectedValueOnce(new Error("a surprise"));
   expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
   const line = JSON.parse(t.log.find(one => one.includes("internal error in an operation")) ?? "{}");
   expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
