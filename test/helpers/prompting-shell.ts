@@ -40,6 +40,7 @@ export async function makePromptingShell(home: CommandHome, name: ShellName, hoo
   await writeFile(curl, `#!/bin/sh\n${logged}\nexec ${curlCommand} "$@"\n`, { mode: 0o755 });
   /** zsh asks by a socket of its own. */
   const noted = `zsocket() { print -r -- "zsocket $*" >>'${log}'; builtin zsocket "$@" }`;
+  if (name === "fish") await withoutManualPages(environment.XDG_DATA_HOME);
   // What `repoconf hook` prints is evaluated as it stands: it is asked here, where that starts no process.
   await writeFile(hook, await home.succeed(["hook", name, ...hookArguments]));
   return {
@@ -60,6 +61,14 @@ export async function makePromptingShell(home: CommandHome, name: ShellName, hoo
     /** The arguments of every repoconf and curl started so far, and of zsh's sockets, one line each. */
     calls: async () => (await readFile(log, "utf8")).split("\n").filter(line => line !== ""),
   };
+}
+
+/**
+ * Keeps fish from making completions of all manual pages, which it does at its first start with a folder of data, behind the backs of
+ * tests: that computes for seconds.
+ */
+export async function withoutManualPages(dataFolder: string): Promise<void> {
+  await mkdir(join(dataFolder, "fish/generated_completions"), { recursive: true });
 }
 
 /** Keys that a test presses, instead of a line that is run: they are typed as they are. */
