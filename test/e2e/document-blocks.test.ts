@@ -7,10 +7,10 @@ import { type CommandHome, hasTerminal, makeServedHome, withCommand } from "../h
 import { until } from "../helpers/daemon.ts";
 import { type Block, blocks } from "../helpers/document-blocks.ts";
 import { git } from "../helpers/git.ts";
-import { isShellThere } from "../helpers/prompting-shell.ts";
+import { isShellThere, withoutManualPages } from "../helpers/prompting-shell.ts";
 import { python } from "../helpers/python.ts";
 import { titleWith } from "../helpers/skips.ts";
-import { projectFolder, runProcess, startProcess } from "../helpers/spawned-daemon.ts";
+import { type Finished, projectFolder, type RunOptions, runProcess, startProcess } from "../helpers/spawned-daemon.ts";
 import { sessions } from "../helpers/typed-session.ts";
 
 /** Blocks that something else runs, or that cannot run here: the beginning of their code, and what runs them. */
@@ -128,6 +128,18 @@ async function runUntilItActs(home: CommandHome, folder: string, line: string, e
   await running.ended;
 }
 
+/** Runs a command on a terminal, and answers yes whenever it asks. */
+async function runAnswering(command: string, args: readonly string[], options: RunOptions): Promise<Finished> {
+  const line = [command, ...args].map(word => `'${word}'`).join(" ");
+  using running = startProcess("script", ["-qec", `exec ${line}`, "/dev/null"], options);
+  const { process: terminal, output, errorOutput, ended } = running;
+  let answered = 0;
+  terminal.stdout.on("data", () => {
+    for (const asked = output().split("[y/N]").length - 1; answered < asked; answered++) terminal.stdin.write("y\n");
+  });
+  return { code: await ended, output: output(), errorOutput: errorOutput() };
+}
+
 type Environment = { readonly [name: string]: string };
 
 describe.concurrent("what a document says to type in a shell works there", () => {
@@ -139,6 +151,7 @@ describe.concurrent("what a document says to type in a shell works there", () =>
       await using home = await makeServedHome(false);
       const folder = await prepareShop(home);
       const environment = { ...(await withCommand(home)), HOME: home.workFolder };
+      await withoutManualPages(join(home.workFolder, ".local/share"));
       // Not every machine has it, and it does nothing here that needs it.
       await writeFile(join(home.workFolder, "bin/make"), "#!/bin/sh\necho acted >> acts\n", { mode: 0o755 });
       const lines = block.code
@@ -151,8 +164,8 @@ describe.concurrent("what a document says to type in a shell works there", () =>
       await writeFile(file, [before, ...lines.filter(line => !endless.test(line))].join("\n"));
       // fish has no -e, and its hook is for interactive shells.
       const command = block.language === "fish" ? `fish -i -c "source ${file}"` : `${block.language} -e ${file}`;
-      const typed = asks ? `yes | script -qec '${command}' /dev/null` : command;
-      const { code, output, errorOutput } = await runProcess("sh", ["-c", typed], { folder, environment });
+      const run = asks ? runAnswering : runProcess;
+      const { code, output, errorOutput } = await run("sh", ["-c", command], { folder, environment });
       expect(code, output + errorOutput).toBe(0);
       expect(errorOutput).not.toMatch(/repoconf: |error/i);
       for (const line of lines.filter(one => endless.test(one))) await runUntilItActs(home, folder, line, environment);
