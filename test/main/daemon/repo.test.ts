@@ -217,10 +217,10 @@ describe("repo/list", () => {
     expect(await nearest(trees)).toEqual([]);
   });
 
-  test("limit and after page through all repositories, 100 by default, with next as long as there are more", async () => {
+  test("limit and after page through all repositories by id, 100 by default, with next as long as there are more", async () => {
     await using own = await startTestDaemon();
     const ids = Array.from({ length: 101 }, (_, index) => `r${String(index).padStart(3, "0")}`);
-    await Promise.all(ids.map(id => own.addRepository(id)));
+    await Promise.all(ids.toReversed().map(id => own.addRepository(id)));
     const first = await own.owner.call("repo/list");
     expect(first.result.map(({ id }) => id)).toEqual(ids.slice(0, 100));
     const rest = await own.owner.call("repo/list", { after: first.next });
