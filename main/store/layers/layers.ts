@@ -82,8 +82,15 @@ export class Layers {
   /** The documents above a repository's own one, the lowest first. */
   of(repo: string): AboveRepository {
     const { linked, repositories } = this.#options;
+    /** Kept, because an id that is put together anew is slow to look up. */
+    let known: { readonly base: string | undefined; readonly ids: readonly string[] } | undefined;
+    const idsAbove = () => {
+      const base = repositories.baseOf(repo);
+      if (known === undefined || known.base !== base) known = { base, ids: documentsAbove(repo, base) };
+      return known.ids;
+    };
     return {
-      documents: () => this.#documentsAbove(repo),
+      documents: () => this.#documentsAbove(repo, idsAbove),
       make: (layer, actor) => this.#make(repo, layer, actor),
       standing: () => linked.of(repo),
       load: one => repositories.load(one),
@@ -100,15 +107,15 @@ export class Layers {
     }
   }
 
-  #documentsAbove(repo: string): readonly DocumentAbove[] {
-    const { documents, repositories } = this.#options;
+  #documentsAbove(repo: string, idsAbove: () => readonly string[]): readonly DocumentAbove[] {
+    const { documents } = this.#options;
     // Every read and every set asks.
     if (documents.size === 0) return none;
-    const own = localDocumentOf(repo);
+    const ids = idsAbove();
     const found: DocumentAbove[] = [];
-    for (const id of documentsAbove(repo, repositories.baseOf(repo))) {
+    for (const id of ids) {
       const document = documents.has(id) ? (documents.opened(id) ?? documents.get(id)) : undefined;
-      if (document !== undefined) found.push({ name: id === own ? "local" : "base", document });
+      if (document !== undefined) found.push({ name: id === ids.at(-1) ? "local" : "base", document });
     }
     if (found.length === 0) return none;
     const known = this.#above.get(repo);
@@ -191,7 +198,7 @@ export class Layers {
 
   /** Drops the documents of a repository that is being removed, whose removal is in the log. Throws the system's error. */
   async drop(repo: string): Promise<void> {
-    const above = this.#documentsAbove(repo);
+    const above = this.of(repo).documents();
     this.#above.delete(repo);
     for (const { name, document } of above) {
       if (name === "base") continue;

@@ -15,7 +15,16 @@ import {
 } from "../history/layered-history.ts";
 import { numberIn } from "../log/commit-log.ts";
 import type { ContextEvent } from "../state/repository-context.ts";
-import type { LayerState, Position, RecordedChange, RepositoryState, StoreEvent, ValueSource } from "../types.ts";
+import type { IndexedRepository } from "../state/repository-index.ts";
+import type {
+  LayerState,
+  Position,
+  RecordedChange,
+  RepositoryState,
+  RepositorySummary,
+  StoreEvent,
+  ValueSource,
+} from "../types.ts";
 import { countedValues, countingLayer, layersOf, problemIn, valuesOf } from "../values/counted-values.ts";
 import { addedByStep, withoutRaisedDefaults } from "../values/stepped-values.ts";
 import type { DocumentAbove } from "./parts.ts";
@@ -35,7 +44,7 @@ export class RepositoryLayers {
     | { readonly of: readonly RepositoryState[]; readonly by: object; readonly state: RepositoryState }
     | undefined;
 
-  #modified: { readonly of: RepositoryState; readonly count: number } | undefined;
+  #summary: { readonly of: RepositoryState; readonly summary: RepositorySummary } | undefined;
 
   /** The last change that was told of one of the layers. */
   #told: RecordedChange | undefined;
@@ -56,13 +65,15 @@ export class RepositoryLayers {
     return state;
   }
 
-  /** How many fields have a stored value that counts; undefined if that is not known. Counted once per state, for lists of repositories. */
-  modifiedIn(state: RepositoryState): number | undefined {
-    if (state.stored === undefined) return undefined;
-    if (this.#modified?.of === state) return this.#modified.count;
-    const count = countConfigFields(withoutRaisedDefaults(state.stored, layersOf(state), this.#context.scopes));
-    this.#modified = { of: state, count };
-    return count;
+  /** What lists of repositories tell of a state; once its files are read, the same object as long as the state is. */
+  summaryOf(state: RepositoryState, indexed: IndexedRepository | undefined, isLoaded: boolean): RepositorySummary {
+    if (isLoaded && this.#summary?.of === state) return this.#summary.summary;
+    const { stored, broken: _, position: __, layers, ...info } = state;
+    const counted = stored && withoutRaisedDefaults(stored, layersOf(state), this.#context.scopes);
+    const modified = counted === undefined ? (indexed?.modified ?? 0) : countConfigFields(counted);
+    const summary = { ...info, modified, ...(layers && !isLoaded && indexed?.counted) };
+    if (isLoaded) this.#summary = { of: state, summary };
+    return summary;
   }
 
   /** The history of all layers, as they are now. */

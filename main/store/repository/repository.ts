@@ -244,13 +244,9 @@ export class Repository {
   }
 
   get summary(): RepositorySummary {
-    const { indexed } = this.#context.given;
     const { above } = this;
-    const isDerived = this.#isDerived(above);
-    const state = isDerived ? this.#layers.stateOf(this.own, above) : this.#context.current;
-    const { stored: _, broken: __, position: ___, layers: ____, ...info } = state;
-    const modified = this.#layers.modifiedIn(state) ?? indexed?.modified ?? 0;
-    return { ...info, modified, ...(isDerived && !this.loaded && indexed?.counted) };
+    const state = this.#isDerived(above) ? this.#layers.stateOf(this.own, above) : this.#context.current;
+    return this.#layers.summaryOf(state, this.#context.given.indexed, this.loaded);
   }
 
   /** The index entry for a later start or another object. The repository must be loaded. */
