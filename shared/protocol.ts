@@ -156,7 +156,7 @@ export interface OperationArgumentsByName {
   "proposal/accept": { readonly id: string; readonly hash: string };
   "proposal/remove": { readonly id: string };
   "draft/list": object;
-  "draft/set": { readonly drafts?: readonly Draft[] | null; readonly removed?: readonly DraftName[] | null };
+  "draft/set": { readonly drafts?: SentList<Draft>; readonly removed?: SentList<DraftName> };
   "session/create": { readonly label: string };
   "session/link": { readonly byAddress?: boolean | null };
   "session/touch": object;
@@ -472,6 +472,8 @@ export interface FieldDraft {
   readonly base?: JsonValue;
   /** It began as an edit of a local value. */
   readonly layer?: "local";
+  /** Where its schema masked when it was made, as a text to compare; absent: nowhere. */
+  readonly masks?: string;
 }
 
 /** The unsaved text of a repository's file. */
@@ -486,6 +488,10 @@ export type Draft = FieldDraft | TextDraft;
 
 /** `inMemory`: the draft is lost when the daemon ends, because it contains or may contain a masked value. */
 export type KeptDraft = Draft & { readonly inMemory?: true };
+
+/** `known`: the revision up to which the sender knows the draft; absent: this counts whatever others have sent. */
+export type Sent<Named extends DraftName> = Named & { readonly known?: number };
+type SentList<Named extends DraftName> = readonly Sent<Named>[] | null;
 
 export interface DraftsChanged {
   /** Counts the changes of drafts since the daemon started; `draft/list` and `draft/set` return it too. */
@@ -575,8 +581,8 @@ export interface OperationResults {
   "proposal/remove": Record<string, never>;
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];
-  /** `inMemory`: the given drafts that are lost when the daemon ends. */
-  "draft/set": { readonly revision: number; readonly inMemory: readonly DraftName[] };
+  /** Of the given drafts, `inMemory`: lost when the daemon ends; `behind`: left as they are, changed after what the sender knew. */
+  "draft/set": { readonly revision: number } & Readonly<Record<"inMemory" | "behind", readonly DraftName[]>>;
   "session/create": { readonly id: string; readonly secret: string };
   "session/link": { readonly url: string };
   "session/touch": Record<string, never>;

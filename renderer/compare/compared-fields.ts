@@ -5,6 +5,7 @@ import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import type { FieldChange } from "../diff/diff-lines.ts";
 import { unknownSchema } from "../page/show-json.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import { findField, orDefault, type PendingEdit, type ScopeEntry } from "../state/store.ts";
 
 /** The values of one of two compared sides. */
@@ -32,10 +33,12 @@ export function comparedFields(left: SideValues, right: SideValues, scopes: read
     for (const { scope, field } of configEntries(config))
       if (findField(scopes, scope, field) === undefined) add(scope, field);
   return Array.from(paths, ([path, { scope, field }]) => {
-    const schema = findField(scopes, scope, field) ?? unknownSchema;
+    const [own, other] = [left.edits.get(path), right.edits.get(path)];
+    const known = findField(scopes, scope, field);
+    const schema = known === undefined ? unknownSchema : schemaOfEdit(schemaOfEdit(known, own), other);
     const [before, after] = [configValue(left.config, scope, field), configValue(right.config, scope, field)];
     const differs = !sameJson(orDefault(before, schema.default), orDefault(after, schema.default));
-    const notes = { before: noteOf(left.edits.get(path)), after: noteOf(right.edits.get(path)) };
+    const notes = { before: noteOf(own), after: noteOf(other) };
     return { path, scope, field, schema, before, after, differs, notes };
   });
 }

@@ -3,15 +3,10 @@ import type { JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { showJson } from "../page/show-json.ts";
+import type { PendingEdit } from "../state/store.ts";
 import { unreadPlaces } from "../state/unread-text.ts";
 
-interface Edit {
-  readonly repo: string;
-  readonly scope: string;
-  readonly field: string;
-  /** Undefined: reset to the default. */
-  readonly value: JsonValue | undefined;
-}
+type Edit = Pick<PendingEdit, "repo" | "scope" | "field" | "value" | "masks">;
 
 /** Undefined if the field does not exist. */
 type SchemaOf = (scope: string, field: string) => FieldSchema | undefined;
@@ -24,12 +19,12 @@ export function editCommands(edits: Iterable<Edit>, schemaOf: SchemaOf): string 
   return Array.from(edits, edit => `${commandOf(edit, schemaOf)}\n`).join("");
 }
 
-function commandOf({ repo, scope, field, value }: Edit, schemaOf: SchemaOf): string {
+function commandOf({ repo, scope, field, value, masks }: Edit, schemaOf: SchemaOf): string {
   const path = joinConfigPath(scope, field);
   if (value === undefined) return `repoconf unset --repo ${quote(repo)} ${quote(path)}`;
   const schema = schemaOf(scope, field);
   // A value without a schema counts as masked, as everywhere. A comment would be an error in an interactive zsh.
-  if (schema === undefined || masksAnything(schema))
+  if (schema === undefined || masks !== undefined || masksAnything(schema))
     return `: ${quote(`${path} of ${repo} is masked and was not copied`)}`;
   if (unreadPlaces(value).length > 0)
     return `: ${quote(`${path} of ${repo} is not a value yet and was not copied: ${showJson(value, schema)}`)}`;

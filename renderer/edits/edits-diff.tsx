@@ -3,6 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { FirstOnes } from "../activity/first-ones.tsx";
 import type { FieldChange } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import { dropEdit } from "../state/edits.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
 import { unreadPlaces } from "../state/unread-text.ts";
@@ -67,14 +68,11 @@ function groupsOf(pending: ReadonlyMap<string, PendingEdit>, scopes: readonly Sc
   }));
 }
 
-function changeOf(
-  key: string,
-  { scope, field, value, base, conflict }: PendingEdit,
-  scopes: readonly ScopeEntry[],
-): readonly EditChange[] {
+function changeOf(key: string, edit: PendingEdit, scopes: readonly ScopeEntry[]): readonly EditChange[] {
+  const { scope, field, value, base, conflict } = edit;
   const known = findField(scopes, scope, field);
   // What was masked stays so: nothing says any more what that is.
-  const schema = known ?? { "x-masked": true };
+  const schema = known === undefined ? { "x-masked": true } : schemaOfEdit(known, edit);
   // The currently stored value, even if it changed after the edit began.
   const before = conflict === undefined ? base : conflict.stored;
   const unread = unreadPlaces(value).length > 0 ? "not a value yet" : undefined;

@@ -5,6 +5,7 @@ import { shortened } from "../../shared/shortened.ts";
 import { problemOfEdit } from "../edits/invalid-edits.ts";
 import { shortValue } from "../page/short-value.ts";
 import { mask, showJson } from "../page/show-json.ts";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import { orDefault, type ScreenState } from "../state/store.ts";
 import type { CellOf } from "./use-cells.ts";
 
@@ -38,15 +39,15 @@ export interface CellView {
 }
 
 export function cellView(repo: string, field: GridField, cellOf: CellOf, pending: ScreenState["pending"]): CellView {
-  const { schema } = field;
+  const edit = pending.get(`${repo} ${field.field}`);
+  const schema = schemaOfEdit(field.schema, edit);
   const isMasked = schema["x-masked"] === true;
   const cell = cellOf(repo, field.field);
-  const edit = pending.get(`${repo} ${field.field}`);
   const value = edit === undefined ? cell?.value : orDefault(edit.value, schema.default);
   const most = field.like === undefined ? field.value : cellOf(field.like, field.field)?.value;
   const isStored = edit === undefined ? cell?.isStored === true : edit.value !== undefined;
   const differs = !isMasked && value !== undefined && most !== undefined && !sameJson(value, most);
-  const trouble = edit && problemOfEdit(edit, schema, field.scopeSchema);
+  const trouble = edit && problemOfEdit(edit, field.schema, field.scopeSchema);
   const text = cell === undefined && edit === undefined ? "…" : textOfValue(value, schema);
   const marks = [
     isStored && "stored",

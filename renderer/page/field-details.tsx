@@ -7,8 +7,9 @@ import { resolvedIn } from "../fields/resolved-schema.ts";
 import { describeActor } from "../history/entry-facts.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
 import { daemon } from "../state/connection.ts";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import { addressOf } from "../state/place.ts";
-import { useScreen } from "../state/store.ts";
+import { editKey, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FoldedText } from "./folded-text.tsx";
@@ -35,8 +36,10 @@ export function FieldDetails(props: FieldDetailsProps) {
   );
 }
 
-function Details({ repo, scope, field, schema }: FieldDetailsProps) {
+function Details({ repo, scope, field, schema: own }: FieldDetailsProps) {
   const path = joinConfigPath(scope, field);
+  const edit = useScreen(state => state.pending.get(editKey(repo, scope, field)));
+  const schema = schemaOfEdit(own, edit);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const [explanation, setExplanation] = useState<Explanation>();
   const [changes, setChanges] = useState<readonly HistoryEntry[]>();

@@ -5,6 +5,7 @@ import { isNote } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { problemOfEdit } from "../edits/invalid-edits.ts";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
 import { editKey, type FieldFilter, findRepository, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
 import { showJson } from "./show-json.ts";
@@ -50,7 +51,7 @@ export function useShownFields(selection: Selection): ShownFields {
     if (filter.hasProblem && !hasProblem()) return false;
     const value = orDefault(configValue(opened?.effective ?? {}, scope, field), schema.default);
     const values = edit === undefined ? [value] : [value, orDefault(edit.value, schema.default)];
-    return hasWords(words, path, schema, values);
+    return hasWords(words, path, schemaOfEdit(schema, edit), values);
   }
 }
 

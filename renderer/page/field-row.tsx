@@ -7,6 +7,7 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { resolvedIn, SchemaRoot } from "../fields/resolved-schema.ts";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import { dropEdit, edit, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
 import { findRepository, orDefault, useScreen } from "../state/store.ts";
@@ -32,8 +33,9 @@ interface FieldRowProps {
 }
 
 /** One field as a row: its title and path, a control with its value, and below it what needs attention or more space. */
-export function FieldRow({ repo, scope, field, schema, current, holdsDetails, onFocus }: FieldRowProps) {
-  const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, schema);
+export function FieldRow({ repo, scope, field, schema: own, current, holdsDetails, onFocus }: FieldRowProps) {
+  const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, own);
+  const schema = schemaOfEdit(own, pending);
   const overridden = useScreen(state => overriddenBy(state.opened.get(repo)?.layers, scope, field));
   const isLinked = useScreen(state => (findRepository(state, repo)?.linked?.slot ?? 0) > 0);
   /** A linked worktree has no value of its own, and a higher one than the main work tree. */

@@ -7,13 +7,14 @@ import type { ScreenState } from "./store.ts";
 /** All edits of this window, by `keyOf`. */
 export function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "drafts">): ReadonlyMap<string, Draft> {
   const all = new Map<string, Draft>();
-  for (const [key, { repo, scope, field, value, base, layer }] of pending)
+  for (const [key, { repo, scope, field, value, base, layer, masks }] of pending)
     all.set(key, {
       repo,
       field: joinConfigPath(scope, field),
       ...(value !== undefined && { value }),
       ...(base !== undefined && { base }),
       ...(layer !== undefined && { layer }),
+      ...(masks !== undefined && { masks }),
     });
   for (const [repo, { file, text }] of drafts) all.set(keyOf({ repo }), { repo, text, base: file.text });
   return all;
@@ -30,11 +31,15 @@ export function withFields(
   for (const draft of drafts) {
     if (!isOfField(draft)) continue;
     const path = splitConfigPath(draft.field);
-    if (path !== undefined)
-      pending.set(keyOf(draft), {
-        ...{ repo: draft.repo, ...path, value: draft.value, base: draft.base },
-        ...(draft.layer && { layer: draft.layer }),
-      });
+    if (path === undefined) continue;
+    const { repo, value, base, masks, layer } = draft;
+    // What a save of this window has sent arrives also if another window goes on editing.
+    const { sent } = pending.get(keyOf(draft)) ?? {};
+    pending.set(keyOf(draft), {
+      ...{ repo, ...path, value, base, masks },
+      ...(layer !== undefined && { layer }),
+      ...(sent !== undefined && { sent }),
+    });
   }
   return pending;
 }

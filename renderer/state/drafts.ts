@@ -2,12 +2,13 @@ import type { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
-import type { Draft, DraftName, DraftsChanged, KeptDraft } from "../../shared/protocol.ts";
+import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../shared/protocol.ts";
 import { shell } from "../shell.ts";
 import { bytesOf, draftsOf, keyOf, nameOf, withFields, withTexts } from "./draft-forms.ts";
 import { withConflicts } from "./edits.ts";
+import { mergeDrafts } from "./merge-drafts.ts";
 import { dismissAbout, notify } from "./notices.ts";
-import { findRepository, type ScreenState, screenStore } from "./store.ts";
+import { findRepository, nameOfRepository, type ScreenState, screenStore } from "./store.ts";
 
 /*
  * The daemon stores unsaved edits of fields and of files' texts, each separately, so that windows do not overwrite each other's
@@ -42,7 +43,7 @@ let turn: Promise<void> = Promise.resolve();
 /** Sends edits to the daemon from now on. The browser asks before it leaves a page with edits that are not stored yet. */
 export function keepDrafts(): void {
   screenStore.subscribe((state, before) => {
-    if (state.pending !== before.pending || state.drafts !== before.drafts) timer ??= setTimeout(sendNow, sendDelay);
+    if (state.pending !== before.pending || state.drafts !== before.drafts) sendSoon();
   });
   shell?.onLeave(sendDrafts);
   document.addEventListener("visibilitychange", sendNow);
@@ -66,12 +67,12 @@ export function loadDrafts(own: RepoconfClient): Promise<void> {
     kept = new Map(result.map(draft => [keyOf(draft), keptOf(draft, revision)]));
     loadedRevision = revision;
     // Drafts that the daemon lacks stay here: another window may have dropped them, but the daemon may also have lost them.
-    applyDraft(result, [], draftsIn(before));
+    applyDraft(result.map(plainDraft), [], draftsIn(before));
     sendNow();
   });
 }
 
-/** Applies drafts that another window has sent. Has no effect if this window sent them. */
+/** Applies drafts that another window has sent, and sends what both windows make of them. */
 export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const isNewer = (name: Draft | DraftName) => revision > (kept.get(keyOf(name))?.revision ?? loadedRevision);
   const before = draftsIn(kept);
@@ -79,9 +80,16 @@ export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const dropped = removed.filter(isNewer);
   for (const draft of changed) kept.set(keyOf(draft), keptOf(draft, revision));
   for (const name of dropped) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
-  // For drafts in flight, the reply decides which one is newer.
-  const isSettled = (name: Draft | DraftName) => !underway.has(keyOf(name));
-  applyDraft(changed.filter(isSettled), dropped.filter(isSettled), before);
+  // What this window has sent is no news, whatever it has edited since.
+  const isOthers = (name: Draft | DraftName, draft?: Draft) =>
+    !(underway.has(keyOf(name)) && sameJson(underway.get(keyOf(name)), draft));
+  const others = changed.map(plainDraft).filter(draft => isOthers(draft, draft));
+  applyDraft(
+    others,
+    dropped.filter(name => isOthers(name)),
+    before,
+  );
+  sendSoon();
 }
 
 /** The daemon may have ended and lost the drafts that were only in its memory. */
@@ -122,10 +130,20 @@ function sendNow(): void {
   void sendDrafts();
 }
 
-/** The page goes away: sends what the daemon lacks at once, instead of after the reply to what was sent before. */
+function sendSoon(): void {
+  timer ??= setTimeout(sendNow, sendDelay);
+}
+
+/**
+ * The page goes away: sends what the daemon lacks at once, instead of after the reply to what was sent before. It counts whatever
+ * another window has sent meanwhile, because nobody could merge it any more.
+ */
 function sendLast(): void {
   const { drafts, removed } = unkept();
-  for (const args of messagesWith(drafts, removed)) client?.request("draft/set", args).catch(() => {});
+  for (const args of messagesWith(drafts, removed)) {
+    underway = new Map([...underway, ...sentBy(args)]);
+    client?.request("draft/set", args).catch(() => {});
+  }
 }
 
 function isFitting(draft: Draft): boolean {
@@ -146,20 +164,21 @@ function messagesWith(drafts: readonly Draft[], removed: readonly DraftName[]) {
 async function send(): Promise<void> {
   const own = client;
   const { drafts, removed } = unkept();
-  if (own === undefined || (drafts.length === 0 && removed.length === 0)) return;
+  // After a lost connection, the daemon's drafts are loaded first.
+  if (own === undefined || screenStore.getState().connection !== "connected") return;
+  if (drafts.length === 0 && removed.length === 0) return;
   const refusals = drafts.every(isFitting) ? [] : ["A text is too large."];
   for (const args of messagesWith(drafts, removed)) {
-    const sent = new Map<string, Draft | undefined>(args.drafts.map(draft => [keyOf(draft), draft]));
-    for (const name of args.removed) sent.set(keyOf(name), undefined);
+    const sent = sentBy(args);
     underway = sent;
-    const { result, errors } = await own.request("draft/set", args).finally(() => {
+    const { result, errors } = await own.request("draft/set", withKnown(args)).finally(() => {
       underway = new Map();
     });
     if (client !== own) return;
     const [first] = errors;
     // Handled like a lost connection.
     if (first?.code === 1100 || first?.code === 1113) return;
-    if (first === undefined) noteKept(sent, result.revision, result.inMemory);
+    if (first === undefined) noteKept(sent, result);
     else refusals.push(first.message);
   }
   const [refusal] = refusals;
@@ -173,18 +192,30 @@ async function send(): Promise<void> {
   isNotified = refusal !== undefined;
 }
 
-/** Records what was sent as stored, unless another window's change came later. */
-function noteKept(sent: typeof underway, revision: number, inMemory: readonly DraftName[]): void {
-  const masked = new Set(inMemory.map(keyOf));
-  const later: Draft[] = [];
-  const removedLater: DraftName[] = [];
-  for (const [key, draft] of sent) {
-    const now = kept.get(key);
-    if (now === undefined || now.revision <= revision) kept.set(key, { draft, revision, inMemory: masked.has(key) });
-    else if (now.draft !== undefined) later.push(now.draft);
-    else if (draft !== undefined) removedLater.push(nameOf(draft));
-  }
-  applyDraft(later, removedLater, sent);
+type Sent = ReturnType<typeof messagesWith>[number];
+
+function sentBy({ drafts, removed }: Sent): typeof underway {
+  return new Map([
+    ...removed.map(name => [keyOf(name), undefined] as const),
+    ...drafts.map(draft => [keyOf(draft), draft] as const),
+  ]);
+}
+
+/** Another window may have changed them since: then the daemon leaves them as they are, and this window merges both. */
+function withKnown({ drafts, removed }: Sent) {
+  const known = (name: Draft | DraftName) => ({ known: kept.get(keyOf(name))?.revision ?? loadedRevision });
+  return {
+    drafts: drafts.map(draft => ({ ...draft, ...known(draft) })),
+    removed: removed.map(name => ({ ...name, ...known(name) })),
+  };
+}
+
+/** Records what was sent as stored, unless another window changed it before or after. */
+function noteKept(sent: typeof underway, { revision, inMemory, behind }: OperationResults["draft/set"]): void {
+  const [masked, passed] = [new Set(inMemory.map(keyOf)), new Set(behind.map(keyOf))];
+  for (const [key, draft] of sent)
+    if (!passed.has(key) && (kept.get(key)?.revision ?? 0) <= revision)
+      kept.set(key, { draft, revision, inMemory: masked.has(key) });
 }
 
 /** Splits the items into parts that fit into one message each. */
@@ -212,13 +243,28 @@ function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
   };
 }
 
-/** Applies drafts except where this window has newer edits, that is, where its edits differ from `before`. */
+/**
+ * Applies drafts of other windows. Where this window has edited the same since `before`, both edits become one, or its own stays and
+ * the person is told. What was dropped on one side and edited on the other stays.
+ */
 function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], before: typeof underway): void {
+  const { scopes } = screenStore.getState();
   const here = draftsOf(screenStore.getState());
   const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name)));
-  const others = drafts.filter(draft => isUntouched(draft) && !sameJson(here.get(keyOf(draft)), draft));
+  const others = drafts.flatMap(theirs => {
+    const [was, mine] = [before.get(keyOf(theirs)), here.get(keyOf(theirs))];
+    if (sameJson(mine, theirs) || (!isUntouched(theirs) && sameJson(was, theirs))) return [];
+    if (isUntouched(theirs) || mine === undefined) return [theirs];
+    const merged = mergeDrafts(was, theirs, mine, scopes);
+    if (merged === undefined) tellOverlap(theirs);
+    return merged ?? [];
+  });
   const dropped = removed.filter(isUntouched);
   if (others.length === 0 && dropped.length === 0) return;
+  takeOver(others, dropped);
+}
+
+function takeOver(others: readonly Draft[], dropped: readonly DraftName[]): void {
   screenStore.setState(state => {
     let pending: ScreenState["pending"] = withFields(state.pending, others, dropped);
     for (const [repo, { stored }] of state.opened) pending = withConflicts(pending, repo, stored, "another");
@@ -226,10 +272,29 @@ function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], bef
   });
 }
 
+/** Two windows edited the same part of a field, or the same text. */
+function tellOverlap(theirs: Draft): void {
+  const { field = "The text of the file" } = nameOf(theirs);
+  const name = nameOfRepository(screenStore.getState(), theirs.repo);
+  notify(
+    "problem",
+    `${field} of ${name} was edited in another window at the same time. The edit of this window is kept.`,
+    `drafts ${keyOf(theirs)}`,
+    {
+      action: { text: "Take the other", run: () => takeOver([theirs], []) },
+      holds: () => draftsOf(screenStore.getState()).has(keyOf(theirs)),
+    },
+  );
+}
+
 function draftsIn(all: ReadonlyMap<string, Kept>): typeof underway {
   return new Map(Array.from(all, ([key, { draft }]) => [key, draft]));
 }
 
-function keptOf({ inMemory, ...draft }: KeptDraft, revision: number): Kept {
-  return { draft, revision, inMemory: inMemory === true };
+function keptOf(draft: KeptDraft, revision: number): Kept {
+  return { draft: plainDraft(draft), revision, inMemory: draft.inMemory === true };
+}
+
+function plainDraft({ inMemory: _, ...draft }: KeptDraft): Draft {
+  return draft;
 }

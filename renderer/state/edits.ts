@@ -1,18 +1,10 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { itemNamesOf } from "../../shared/item-names.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
-import { mergeValues } from "../../shared/merge-values.ts";
+import { masksAfter } from "./edit-masks.ts";
+import { mergeParts } from "./merge-drafts.ts";
 import { notify } from "./notices.ts";
-import {
-  editKey,
-  findField,
-  findRepository,
-  orDefault,
-  type PendingEdit,
-  type ScreenState,
-  screenStore,
-} from "./store.ts";
-import { unreadPlaces } from "./unread-text.ts";
+import { editKey, findField, findRepository, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
 /** The value that the person wants a field to have; undefined: its default. */
 export interface WantedValue {
@@ -44,7 +36,9 @@ export function editAll(wanted: readonly WantedValue[]): void {
         pending.delete(key);
       } else {
         const base = before === undefined ? stored : before.base;
-        const isMerged = itemNamesOf(findField(state.scopes, scope, field)) !== undefined;
+        const schema = findField(state.scopes, scope, field);
+        const masks = masksAfter(before, schema ?? { "x-masked": true });
+        const isMerged = itemNamesOf(schema) !== undefined;
         const { layers } = state.opened.get(repo) ?? {};
         // Of a list that is merged by the names of its items, each item stays where it is.
         const isLocal = !isMerged && configValue(layers?.local ?? {}, scope, field) !== undefined;
@@ -52,7 +46,7 @@ export function editAll(wanted: readonly WantedValue[]): void {
         const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
         const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
         const sent = before?.sent === undefined ? {} : { sent: before.sent };
-        pending.set(key, { repo, scope, field, value, base, ...layer, ...conflict, ...merged, ...sent });
+        pending.set(key, { repo, scope, field, value, base, masks, ...layer, ...conflict, ...merged, ...sent });
       }
     }
     return { pending };
@@ -173,9 +167,7 @@ export function withoutSent({ sent: _, ...edit }: PendingEdit): PendingEdit {
   return edit;
 }
 
-/** Merges both changes; undefined if they overlap. A reset to the default changes the whole field, and so does an unread text. */
+/** Merges both changes; undefined if they overlap. */
 function merge({ scope, field, base, value }: PendingEdit, now: JsonValue | undefined): JsonValue | undefined {
-  if (value === undefined || unreadPlaces(value).length > 0) return undefined;
-  const byDefault = findField(screenStore.getState().scopes, scope, field)?.default;
-  return mergeValues(orDefault(base, byDefault), orDefault(now, byDefault), value)?.value;
+  return mergeParts(base, now, value, findField(screenStore.getState().scopes, scope, field)?.default);
 }

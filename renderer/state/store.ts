@@ -25,6 +25,8 @@ export interface PendingEdit {
   readonly base: JsonValue | undefined;
   /** It is an edit of a local value, and stays one if that is taken out meanwhile. */
   readonly layer?: "local" | undefined;
+  /** Where its schema masked when it was made; see `schemaOfEdit`. */
+  readonly masks?: string | undefined;
   /** Set if the field changed elsewhere meanwhile: the person has to choose. */
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
   /** Who changed other parts of the field meanwhile; the value includes both changes. */

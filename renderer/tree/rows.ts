@@ -4,6 +4,7 @@ import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortValue } from "../page/short-value.ts";
+import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
 import { editKey, type OpenRepository, orDefault, type ScreenState } from "../state/store.ts";
 
@@ -119,10 +120,11 @@ function scopeRows(state: RowsState, { id }: RepositoryEntry, found: FoundFields
     rows.push({ ...place, kind: "scope", title: schema.title ?? scope, modified, open });
     if (!open) continue;
     for (const [fieldIndex, field] of fields.entries()) {
-      const fieldSchema = schema.properties[field];
-      if (fieldSchema === undefined) continue;
+      const own = schema.properties[field];
+      if (own === undefined) continue;
       const fieldKey = editKey(id, scope, field);
       const pending = state.pending.get(fieldKey);
+      const fieldSchema = schemaOfEdit(own, pending);
       const value =
         pending === undefined
           ? configValue(opened.effective, scope, field)

@@ -33,6 +33,19 @@ export function maskParts(value: JsonValue, schema: ValueSchema, mask: string): 
   );
 }
 
+/** Where a schema masks, as a text to compare; undefined: nowhere. `schema` comes from `withMasks`. */
+export function masksOf(schema: ValueSchema): string | undefined {
+  return masksAnything(schema) ? JSON.stringify(masksIn(schema)) : undefined;
+}
+
+function masksIn(schema: ValueSchema): JsonObject {
+  if (schema["x-masked"] === true) return { "x-masked": true };
+  const { properties = {}, additionalProperties, items } = schema;
+  const places = { ...(properties as JsonObject), "additional properties": additionalProperties, "an item": items };
+  const masking = Object.entries(places).filter(([, one]) => masksAnything(schemaOf(one)));
+  return Object.fromEntries(masking.map(([name, one]) => [name, masksIn(schemaOf(one))]));
+}
+
 /** The schema of a member, from `properties` or `additionalProperties` only. */
 export function schemaOfMember({ properties, additionalProperties }: ValueSchema, name: string): ValueSchema {
   const isOwn = isJsonObject(properties) && Object.hasOwn(properties, name);

@@ -109,5 +109,11 @@ export const mutants = [
       ],
       name: "are sent before the page unloads",
     },
+    "merging what two tabs edit in one field": {
+      file: "renderer/state/drafts.ts",
+      find: "    const merged = mergeDrafts(was, theirs, mine, scopes);\n",
+      replace: "    const merged = mergeDrafts(was, theirs, mine, scopes) && mine;\n",
+      name: "of one field in two tabs at once become one",
+    },
   }),
 ];

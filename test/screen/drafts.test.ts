@@ -121,6 +121,54 @@ describeScreen("unsaved edits", () => {
     await reads(one.text, "// mine");
   });
 
+  test("of one field in two tabs at once become one, or are told if they are of one member", async () => {
+    const properties = { host: { type: "string" }, user: { type: "string" } };
+    const site = { type: "object", title: "Site", default: {}, properties };
+    await using screen = await startScreen({
+      repositories: { shop: { "deploy.site": { host: "a", user: "b" } } },
+      scopes: { deploy: { type: "object", properties: { site } } },
+    });
+    await using first = await screen.open();
+    await using second = await screen.open({ hold: ["draft/set"] });
+    const boxes =
+      ({ page }: ScreenPage) =>
+      (member: string) =>
+        page.getByRole("textbox", { name: `Site: ${member}` });
+    const [box, other] = [boxes(first), boxes(second)];
+    for (const window of [first, second]) {
+      await window.choose("shop");
+      await window.expand("Site");
+    }
+    const untilMerged = (value: object) =>
+      poll(async () => {
+        second.requests.release();
+        return (await screen.drafts()).find(draft => "field" in draft && draft.field === "deploy.site");
+      }).toMatchObject({ value });
+    // One that waits for its turn, and one that is being sent.
+    for (const [wait, host, user] of [
+      [true, "c", "d"],
+      [false, "e", "f"],
+    ] as const) {
+      await (wait ? second.provider : other("user")).fill(user);
+      await second.requests.untilHeld();
+      await other("user").fill(user);
+      await box("host").fill(host);
+      await poll(() => other("host").inputValue()).toBe(host);
+      expect(await other("user").inputValue()).toBe(user);
+      await untilMerged({ host, user });
+      await poll(() => box("user").inputValue()).toBe(user);
+      expect(await box("host").inputValue()).toBe(host);
+    }
+    await other("host").fill("mine");
+    await second.requests.untilHeld();
+    await box("host").fill("theirs");
+    await reads(second.messages, "deploy.site of shop was edited in another window at the same time.");
+    await untilMerged({ host: "mine", user: "f" });
+    await second.messages.getByRole("button", { name: "Take the other" }).click();
+    await untilMerged({ host: "theirs", user: "f" });
+    for (const shown of [box, other]) await poll(() => shown("host").inputValue()).toBe("theirs");
+  });
+
   test("of masked values stay in the daemon's memory only", async () => {
     await using screen = await startScreen({ repositories: { shop: {} }, scopes });
     const file = join(screen.t.homeFolder, "drafts.json");

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, inPage, isCovered, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
@@ -104,6 +106,28 @@ describeScreen("masked values", () => {
     // Names and what is not masked are shown.
     await reads(window.field("The table"), "1 entry: shown");
     await reads(window.field("The map"), "1 entry: one");
+  });
+
+  test("of an edit stay hidden after its field has become a plain text, also where it is in conflict", async () => {
+    const appScope = (one: object) => ({ type: "object", properties: { login: { title: "Login", ...one } } });
+    const shop = { "app.login": { user: "shown", password: "hush theirs" } };
+    const window = await openScreen({ shop }, { scopes: { app: appScope({ ...login, default: {} }) } });
+    const { page, screen, field } = window;
+    await window.choose("shop");
+    await window.expand("Login");
+    await field("Login").getByRole("textbox", { name: "password" }).fill("hush mine");
+    await poll(screen.drafts).toMatchObject([{ value: { password: "hush mine" } }]);
+    const plain = appScope({ type: "string", default: "" });
+    await writeFile(join(screen.t.homeFolder, "scopes/app.schema.json"), JSON.stringify(plain));
+    const set = async () => (await screen.t.owner.call("config/set", { repo: "shop", "app.login": "now" })).errors;
+    await poll(set).toEqual([]);
+    for (const again of [false, true]) {
+      if (again) await page.reload();
+      await reads(field("Login").getByRole("alert").first(), "where you changed it too");
+      await reads(await window.review(), "••••");
+      expect(await inPage(page)).not.toMatch(secret);
+      await press(page, "Escape");
+    }
   });
 
   test("are hidden in edits, reviews, the tree, the matrix and a comparison, whatever the control", async () => {

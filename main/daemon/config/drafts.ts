@@ -4,7 +4,7 @@ import { splitConfigPath } from "../../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../../shared/protocol.ts";
+import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults, Sent } from "../../../shared/protocol.ts";
 import { compileSchema } from "../../../shared/schema/compile-schema.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { masksAnything } from "../../../shared/scopes/masks.ts";
@@ -32,6 +32,8 @@ export interface DraftsOptions {
 interface Entry {
   readonly draft: Draft;
   readonly isMasked: boolean;
+  /** That of its last change. */
+  readonly revision: number;
   /** Its size as JSON. */
   readonly bytes: number;
 }
@@ -76,19 +78,30 @@ export class Drafts {
     return Array.from(this.#entries.values(), asPublished);
   }
 
-  /** Stores and removes drafts, all of them or none. Throws RepoconfError 1102, 1107 or 1108. */
-  change(drafts: readonly Draft[], removed: readonly DraftName[]): Promise<OperationResults["draft/set"]> {
+  /**
+   * Stores and removes drafts, all of them or none, except those that others have changed after what the sender knew. Throws
+   * RepoconfError 1102, 1107 or 1108.
+   */
+  change(drafts: readonly Sent<Draft>[], removed: readonly Sent<DraftName>[]): Promise<OperationResults["draft/set"]> {
     return this.#lock(async () => {
       const next = new Map(this.#entries);
       const changed: Entry[] = [];
-      for (const draft of drafts) {
+      const behind: DraftName[] = [];
+      for (const { known, ...draft } of drafts) {
         if (!this.#options.hasRepository(draft.repo)) throw unknownRepository(draft.repo);
         if (sameJson(next.get(keyOf(draft))?.draft, draft)) continue;
+        if (this.#isBehind(draft, known)) {
+          behind.push(nameOf(draft));
+          continue;
+        }
         const entry = await this.#entryOf(draft);
         next.set(keyOf(draft), entry);
         changed.push(entry);
       }
-      const dropped = removed.filter(name => next.delete(keyOf(name)));
+      const dropped: DraftName[] = [];
+      for (const { known, ...name } of removed)
+        if (this.#isBehind(name, known)) behind.push(name);
+        else if (next.delete(keyOf(name))) dropped.push(name);
       if (changed.length > 0) assertFits(next);
       // Even if nothing changed: this retries an earlier write that failed.
       await this.#write(next);
@@ -98,8 +111,14 @@ export class Drafts {
         this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asPublished), removed: dropped });
       }
       const inMemory = drafts.filter(draft => next.get(keyOf(draft))?.isMasked).map(nameOf);
-      return { revision: this.#revision, inMemory };
+      return { revision: this.#revision, inMemory, behind };
     });
+  }
+
+  /** Whether it has changed since the revision that its sender knows, or that is one of a daemon before this one. */
+  #isBehind(name: Draft | DraftName, known: number | undefined): boolean {
+    if (known === undefined) return false;
+    return known > this.#revision || (this.#entries.get(keyOf(name))?.revision ?? 0) > known;
   }
 
   /** Drops the drafts of a removed repository: another one may get its id. */
@@ -119,7 +138,10 @@ export class Drafts {
   reinterpret(): void {
     const again = async () => {
       const drafts = [...this.#entries.values()];
-      this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
+      this.#entries = await this.#entriesOf(
+        drafts.map(({ draft }) => draft),
+        this.#entries,
+      );
       await this.#write(this.#entries);
     };
     this.#lock(again).catch(error => this.#report("cannot write drafts.json", error));
@@ -162,18 +184,21 @@ export class Drafts {
     this.#written = drafts;
   }
 
-  async #entriesOf(drafts: readonly Draft[]): Promise<Entries> {
+  async #entriesOf(drafts: readonly Draft[], before: Entries = new Map()): Promise<Entries> {
     const entries = new Map<string, Entry>();
-    for (const draft of drafts) entries.set(keyOf(draft), await this.#entryOf(draft));
+    for (const draft of drafts) entries.set(keyOf(draft), await this.#entryOf(draft, before.get(keyOf(draft))));
     return entries;
   }
 
-  async #entryOf(draft: Draft): Promise<Entry> {
-    return { draft, isMasked: await this.#holdsMasked(draft), bytes: jsonBytes(draft) };
+  /** `before`: the same draft. What was masked in it stays so, whatever schemas say by now. */
+  async #entryOf(draft: Draft, before?: Entry): Promise<Entry> {
+    const isMasked = before?.isMasked === true || (await this.#holdsMasked(draft));
+    const revision = before?.revision ?? this.#revision + 1;
+    return { draft, isMasked, revision, bytes: jsonBytes(draft) };
   }
 
   async #holdsMasked(draft: Draft): Promise<boolean> {
-    if ("field" in draft) return this.#isMasked(draft.field);
+    if ("field" in draft) return draft.masks !== undefined || this.#isMasked(draft.field);
     return (await this.#textHoldsMasked(draft.text)) || (await this.#textHoldsMasked(draft.base ?? "{}"));
   }
 

@@ -89,12 +89,15 @@ export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as c
 /** The schema of a key's further rights. */
 export const rightsSchema = { type: "array", items: { enum: keyRights }, uniqueItems: true } as const;
 
+const text = { type: "string" } as const;
+
 const draftName = {
   type: "object",
   properties: {
     repo: { type: "string" },
     // The field need not exist: its scope may come back.
     field: { description: "a field such as svc.timeout", type: "string", pattern: "^[^.]+\\.", maxLength: 193 },
+    known: { description: "the revision up to which the sender knows the draft", type: "integer", minimum: 0 },
   },
   required: ["repo"],
   additionalProperties: false,
@@ -104,13 +107,13 @@ const draftName = {
 export const draftSchema = {
   description: "an unsaved edit of a field, or of the text of a file",
   type: "object",
-  properties: { ...draftName.properties, value: {}, base: {}, layer: { enum: ["local"] }, text: { type: "string" } },
+  properties: { ...draftName.properties, value: {}, base: {}, layer: { enum: ["local"] }, masks: text, text },
   required: ["repo"],
   additionalProperties: false,
   if: { required: ["text"] },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
   then: {
-    properties: { field: false, value: false, layer: false, base: { type: ["string", "null"] } },
+    properties: { field: false, value: false, layer: false, masks: false, base: { type: ["string", "null"] } },
     required: ["base"],
   },
   else: { required: ["field"] },

@@ -52,11 +52,12 @@ describe("draft/set and draft/list", () => {
 
   test("keep each draft separately, in the order in which drafts were started", async () => {
     expect((await t.owner.call("draft/list")).result).toEqual([]);
-    expect(await set(t.owner, { drafts: [timeout, domain] })).toEqual({ revision: 1, inMemory: [] });
+    expect(await set(t.owner, { drafts: [timeout, domain] })).toEqual({ revision: 1, inMemory: [], behind: [] });
     const other = await t.connect();
     expect(await set(other, { drafts: [{ ...domain, repo: "store" }, text, { ...timeout, value: null }] })).toEqual({
       revision: 2,
       inMemory: [],
+      behind: [],
     });
     const { result, revision } = await t.owner.call("draft/list");
     expect(result).toEqual([{ ...timeout, value: null }, domain, { ...domain, repo: "store" }, text]);
@@ -65,7 +66,23 @@ describe("draft/set and draft/list", () => {
     expect(await list(other)).toEqual([timeout, { ...domain, repo: "store" }]);
     // What is kept already is no change.
     const again = { drafts: [timeout], removed: [{ repo: "shop" }] };
-    expect(await set(t.owner, again)).toEqual({ revision: 3, inMemory: [] });
+    expect(await set(t.owner, again)).toEqual({ revision: 3, inMemory: [], behind: [] });
+  });
+
+  test("stay as they are if the sender does not know their last change, and are named", async () => {
+    await t.addRepository("late");
+    const name = { repo: "late", field: "svc.timeout" };
+    const { revision: known } = await set(t.owner, { drafts: [name] });
+    const { revision } = await set(await t.connect(), { drafts: [{ ...name, value: 1, known }] });
+    const mine = { ...name, value: 2 };
+    // A revision that is yet to come is one of a daemon before this one.
+    for (const one of [{ drafts: [{ ...mine, known }] }, { drafts: [{ ...mine, known: revision + 1 }] }])
+      expect(await set(t.owner, one)).toEqual({ revision, inMemory: [], behind: [name] });
+    const both = await set(t.owner, { drafts: [{ ...name, field: "svc.a", known }], removed: [{ ...name, known }] });
+    expect(both).toMatchObject({ revision: revision + 1, behind: [name] });
+    expect(await list(t.owner)).toContainEqual({ ...name, value: 1 });
+    expect(await set(t.owner, { removed: [{ ...name, known: revision }] })).toMatchObject({ behind: [] });
+    await set(t.owner, { removed: [{ ...name, field: "svc.a" }] });
   });
 
   test("refuse an unknown repository (1102), and keep nothing of that message", async () => {
@@ -206,7 +223,7 @@ describe("a masked value", () => {
     }
   });
 
-  test("is removed from disk when an edit of its draft or a changed schema makes it masked", async () => {
+  test("is removed from disk when an edit of its draft or a changed schema makes it masked, and stays so", async () => {
     await using t = await startWithScope();
     const file = join(t.homeFolder, "drafts.json");
     const region = { repo: "shop", field: "deploy.region", value: hush };
@@ -215,8 +232,17 @@ describe("a masked value", () => {
     await set(t.owner, { drafts: [{ ...text, text: `${text.text} and more` }] });
     expect(await readFile(file, "utf8")).not.toContain("timeout");
     const properties = { ...tokenSchema.properties, region: { type: "string", default: "", "x-masked": true } };
-    await writeFile(join(t.homeFolder, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
+    const scope = join(t.homeFolder, "scopes/deploy.schema.json");
+    await writeFile(scope, JSON.stringify({ type: "object", properties }));
     await until(async () => !(await readFile(file, "utf8")).includes(hush), "the value to leave the disk");
     expect(await list(t.owner)).toMatchObject([{ inMemory: true }, { ...region, inMemory: true }]);
+    const plain = { type: "object", properties: { region: { type: "string", default: "now" } } };
+    await writeFile(scope, JSON.stringify(plain));
+    const known = async () => (await t.owner.call("scope/list")).result.find(one => one.scope === "deploy")?.schema;
+    await until(async () => (await known())?.properties["region"]?.default === "now", "the schema");
+    const late = { repo: "shop", field: "deploy.token", value: hush, masks: "{}" };
+    await set(t.owner, { drafts: [timeout, late] });
+    expect(await list(t.owner)).toMatchObject([{ inMemory: true }, { inMemory: true }, timeout, { inMemory: true }]);
+    expect(await readFile(file, "utf8")).not.toContain(hush);
   });
 });
