@@ -5,6 +5,7 @@ import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import { maskedWithin, schemaOf, schemaOfMember } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
+import { nameToSee } from "../fields/invisible.ts";
 import { unknownSchema, withTextsShown } from "../page/show-json.ts";
 import { findField, orDefault, type ScopeEntry } from "../state/store.ts";
 
@@ -158,7 +159,8 @@ function lineOf(field: FieldChange, { steps, kind, before, after, places }: Leaf
 function stepText(step: ValueStep): string {
   const name = typeof step === "string" ? step : step.name;
   if (name === undefined) return typeof step === "object" ? `[${step.at}]` : "";
-  return /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+  if (/^[\w-]+$/.test(name)) return `.${name}`;
+  return `[${JSON.stringify(name && nameToSee(name))}]`;
 }
 
 function schemaWithin(schema: ValueSchema, step: ValueStep): ValueSchema {

@@ -1,5 +1,6 @@
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { nameToSee } from "../fields/invisible.ts";
 import { checkValue } from "../fields/validate.ts";
 import { focusWhenThere } from "../page/focus-when-there.ts";
 import { go } from "../state/navigation.ts";
@@ -25,7 +26,8 @@ export function problemOfEdit(
   const known = checked.get(edit);
   if (known?.schema === schema) return known.problem;
   const [first] = checkValue(edit.value, schema, scope);
-  const problem = first && (first.path.length === 0 ? first.message : `${first.path.join(".")}: ${first.message}`);
+  const problem =
+    first && (first.path.length === 0 ? first.message : `${first.path.map(nameToSee).join(".")}: ${first.message}`);
   checked.set(edit, { schema, problem });
   return problem;
 }

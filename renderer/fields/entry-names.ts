@@ -20,6 +20,7 @@ export function schemaOfEntry(schema: ValueSchema, name: string): unknown {
 
 /** Why a new entry cannot have this name; undefined: it can. */
 export function nameProblem(schema: ValueSchema, name: string): string | undefined {
+  if (name === "__proto__") return "No entry can be called __proto__.";
   const { patternProperties: named, additionalProperties, propertyNames } = schema;
   const own = isJsonObject(propertyNames) ? propertyNames["pattern"] : undefined;
   if (typeof own === "string" && !matches(own, name)) return `A name must match ${own}.`;

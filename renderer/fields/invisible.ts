@@ -34,8 +34,15 @@ export function partsToSee(text: string): readonly { readonly text: string; read
   return parts;
 }
 
+/** A name in one line in which every character is seen: `web[U+200B]`. */
+export function nameToSee(name: string): string {
+  if (name === "") return "(no name)";
+  const parts = partsToSee(name).map(({ text, code }) => (code === undefined ? text : `[${code}]`));
+  return parts.join("").replace(/[\n\t]/g, one => `[${nameOf(one)}]`);
+}
+
 function nameOf(character: string): string {
-  return { " ": "space", "\t": "tab", "\r": "CR" }[character] ?? codeOf(character);
+  return { " ": "space", "\t": "tab", "\r": "CR", "\n": "LF" }[character] ?? codeOf(character);
 }
 
 function codeOf(character: string): string {

@@ -6,6 +6,7 @@ import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { Button } from "../button.tsx";
 import { mask, withTextsShown } from "../page/show-json.ts";
+import { nameToSee } from "./invisible.ts";
 
 /** The maximum of characters of what tells a folded entry from others. */
 const maxCharacters = 60;
@@ -103,5 +104,5 @@ function nameOf(given: JsonValue, schema: ValueSchema): string {
   if (!isJsonObject(value)) return "";
   const texts = [value["name"], value["id"], value["title"], ...Object.values(value)];
   const found = texts.find(one => typeof one === "string" && one !== "" && one !== mask);
-  return shortened(String(found ?? ""), maxCharacters);
+  return found === undefined ? "" : shortened(nameToSee(String(found)), maxCharacters);
 }

@@ -4,6 +4,7 @@ import { type EditorProps, NestedEditor, ownProblems, problemsWithin } from "./e
 import { emptyValue } from "./empty-value.ts";
 import { entryText, useEntryFilter } from "./entry-filter.tsx";
 import { nameProblem, schemaOfEntry } from "./entry-names.ts";
+import { nameToSee } from "./invisible.ts";
 import { NameForm } from "./name-form.tsx";
 import { Problems } from "./problems.tsx";
 import { partOf, SchemaRoot } from "./resolved-schema.ts";
@@ -35,12 +36,13 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
       {filter.box}
       {names
         .filter(name => !filter.isHidden(name))
-        .map(name => (
-          <section className="card" key={name} aria-label={`${label}: ${name}`}>
+        .map(name => [name, nameToSee(name)] as const)
+        .map(([name, shown]) => (
+          <section className="card" key={name} aria-label={`${label}: ${shown}`}>
             <header className="card-head">
               {renaming === name ? (
                 <NameForm
-                  label={`New name for ${name}`}
+                  label={`New name for ${shown}`}
                   initial={name}
                   taken={Object.keys(object).filter(other => other !== name)}
                   check={check}
@@ -58,7 +60,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                 />
               ) : (
                 <>
-                  <h4>{name}</h4>
+                  <h4>{shown}</h4>
                   <button
                     type="button"
                     className="button button-quiet"
@@ -66,7 +68,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                     autoFocus={name === named}
                     onClick={() => setRenaming(name)}
                   >
-                    Rename<span className="visually-hidden"> {name}</span>
+                    Rename<span className="visually-hidden"> {shown}</span>
                   </button>
                   <button
                     type="button"
@@ -76,7 +78,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                       onChange(rest);
                     }}
                   >
-                    Remove<span className="visually-hidden"> {name}</span>
+                    Remove<span className="visually-hidden"> {shown}</span>
                   </button>
                 </>
               )}
@@ -84,7 +86,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
             <NestedEditor
               value={object[name] ?? null}
               schema={schemaFor(name)}
-              label={`${label}: ${name}`}
+              label={`${label}: ${shown}`}
               problems={problemsWithin(problems, name)}
               revealed={revealed}
               onChange={next => onChange({ ...object, [name]: next })}

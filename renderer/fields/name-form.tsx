@@ -1,6 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { pressedKeys } from "../actions/keys.ts";
 import { Button } from "../button.tsx";
+import { UnseenNote } from "./unseen-note.tsx";
 
 interface NameFormProps {
   readonly label: string;
@@ -79,6 +80,7 @@ export function NameForm({ label, initial, taken, check, done, onName, onCancel 
           Cancel
         </button>
       )}
+      <UnseenNote text={name} label={label} onChange={setName} />
       {problem !== undefined && <span className="problem">{problem}</span>}
     </form>
   );

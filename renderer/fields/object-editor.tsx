@@ -5,6 +5,7 @@ import { focusFirst } from "./add-entry.tsx";
 import { type EditorProps, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { emptyInstead, emptyValue } from "./empty-value.ts";
 import { hasNamedEntries, nameProblem, schemaOfEntry } from "./entry-names.ts";
+import { nameToSee } from "./invisible.ts";
 import { NameForm } from "./name-form.tsx";
 import { Problems } from "./problems.tsx";
 import { partOf, SchemaRoot } from "./resolved-schema.ts";
@@ -22,9 +23,9 @@ export function ObjectEditor({ value, schema, label, problems, revealed, onChang
   // Problems of members that do not exist.
   const elsewhere = problems
     .filter(({ path: [part] }) => part !== undefined && !Object.hasOwn(object, part))
-    .map(({ path, message }) => ({ path, message: `${path.join(".")}: ${message}` }));
+    .map(({ path, message }) => ({ path, message: `${path.map(nameToSee).join(".")}: ${message}` }));
   const schemaFor = (name: string) => partOf(root, schema, schemaOfEntry(schema, name), name);
-  const titleOf = (name: string) => schemaOf(members[name]).title ?? name;
+  const titleOf = (name: string) => schemaOf(members[name]).title ?? nameToSee(name);
   const container = useRef<HTMLDivElement>(null);
   const added = useRef<string>(undefined);
   // The focus moves to the added member, to be filled in.

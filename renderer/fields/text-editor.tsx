@@ -3,9 +3,10 @@ import { formats } from "../../shared/schema/formats.ts";
 import { mask } from "../page/show-json.ts";
 import { DateButton } from "./date-button.tsx";
 import { type EditorProps, ownProblems } from "./editor.tsx";
-import { invisibleIn, withoutInvisible } from "./invisible.ts";
+import { invisibleIn } from "./invisible.ts";
 import { withLineFeeds, withOwnLineEnds } from "./line-ends.ts";
 import { Problems } from "./problems.tsx";
+import { UnseenNote } from "./unseen-note.tsx";
 
 /** What keyboards on a screen offer. */
 const inputModes: ReadonlyMap<unknown, "email" | "url"> = new Map([
@@ -30,7 +31,7 @@ export function TextEditor(props: EditorProps) {
   const isHidden = isCovered && typed !== stored;
   const text = isHidden ? "" : stored;
   const shown = withLineFeeds(text);
-  const unseen = invisibleIn(text);
+  const hasUnseen = invisibleIn(text).length > 0;
   const change = (next: string) => {
     if (isCovered) setTyped(next);
     onChange(next);
@@ -44,8 +45,7 @@ export function TextEditor(props: EditorProps) {
         className={`input input-text${schema["x-path"] === true ? " input-path" : ""}${isCovered ? " input-covered" : ""}`}
         aria-label={label}
         aria-describedby={
-          [describedBy, own.length > 0 && problemId, unseen.length > 0 && unseenId].filter(Boolean).join(" ") ||
-          undefined
+          [describedBy, own.length > 0 && problemId, hasUnseen && unseenId].filter(Boolean).join(" ") || undefined
         }
         aria-invalid={own.length > 0}
         autoComplete="off"
@@ -59,14 +59,7 @@ export function TextEditor(props: EditorProps) {
       {(format === "date" || format === "date-time") && !isCovered && (
         <DateButton value={stored} format={format} label={label} onChange={change} />
       )}
-      {unseen.length > 0 && (
-        <p className="hint" id={unseenId} role="status">
-          Has characters that nobody sees: {unseen.join(", ")}.{" "}
-          <button type="button" className="link" onClick={() => change(withoutInvisible(text))}>
-            Remove them<span className="visually-hidden"> from {label}</span>
-          </button>
-        </p>
-      )}
+      <UnseenNote id={unseenId} text={text} label={label} onChange={change} />
       <Problems id={problemId} problems={own} />
     </div>
   );

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskParts } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { nameToSee } from "../fields/invisible.ts";
 import { mask, showJson, withTextsShown } from "./show-json.ts";
 
 /** A value where there is little room: of a list or an object its simple entries or their names, or how many there are. */
@@ -29,11 +30,11 @@ function visible(given: JsonValue, schema: ValueSchema): JsonValue {
 /** The names of its entries, or simple entries themselves; undefined: it has no entries. */
 function entriesOf(value: JsonValue): readonly (string | undefined)[] | undefined {
   if (Array.isArray(value)) return value.map(nameOf);
-  return isJsonObject(value) ? Object.keys(value) : undefined;
+  return isJsonObject(value) ? Object.keys(value).map(nameToSee) : undefined;
 }
 
 function nameOf(entry: JsonValue): string | undefined {
-  if (isJsonObject(entry)) return typeof entry["name"] === "string" ? entry["name"] : undefined;
+  if (isJsonObject(entry)) return typeof entry["name"] === "string" ? nameToSee(entry["name"]) : undefined;
   return Array.isArray(entry) ? undefined : String(entry);
 }
 

@@ -29,10 +29,16 @@ test.each([
   expect(parts.map(part => part.text).join("")).toBe(text);
 });
 
+const text = { type: "string" };
+const named = { type: "object", default: {} };
 const scopes = {
   app: {
     type: "object",
-    properties: { token: { type: "string", title: "Token", default: "", "x-masked": true } },
+    properties: {
+      token: { type: "string", title: "Token", default: "", "x-masked": true },
+      hosts: { ...named, title: "Hosts", additionalProperties: text },
+      rooms: { ...named, title: "Rooms", properties: { a: text }, patternProperties: { "": text } },
+    },
   },
 };
 
@@ -50,6 +56,24 @@ describeScreen("characters that nobody sees", () => {
     await poll(() => provider.inputValue()).toBe("aws ");
     await save();
     expect(await stored("svc.provider")).toBe("aws ");
+  });
+
+  test.each(["hosts", "rooms"])("are named in the names of entries, as is an empty one: %s", async name => {
+    const { field, expand, review, page } = await openShared({ [`app.${name}`]: { "": "a", "web\u200b ": "b" } });
+    const title = name === "hosts" ? "Hosts" : "Rooms";
+    await reads(field(title), "2 entries: (no name), web[U+200B][space]");
+    await expand(title);
+    const inBox = (label: string) => field(title).getByRole("textbox", { name: label, exact: true });
+    expect(await inBox(`${title}: web[U+200B][space]`).inputValue()).toBe("b");
+    await inBox(`${title}: (no name)`).fill("c");
+    await reads(await review(), `app.${name}[""]`);
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    const added = inBox(`Name of the new entry in ${title}`);
+    await added.fill("__proto__");
+    await reads(field(title), "No entry can be called __proto__.");
+    await added.fill("db\u00a0one");
+    await field(title).getByRole("button", { name: "Remove them" }).click();
+    await poll(() => added.inputValue()).toBe("db one");
   });
 
   test("are named in a secret that was just pasted, and not in a stored one that is covered", async () => {
