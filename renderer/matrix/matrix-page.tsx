@@ -96,7 +96,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
             cellOf={cellOf}
             onSelection={setSelection}
             onReset={cells => void setCells(selectedFields(cells, rows, fields), undefined)}
-            onCopy={cells => void copyCells(selectedFields(cells, rows, fields))}
+            onCopy={cells => void copyCells(selectedFields(cells, rows, fields), rows)}
             onEdit={() => bar.current?.querySelector<HTMLElement>(controls)?.focus()}
             onSight={(repos, inSight) => setSight({ repos, fields: inSight })}
           />

@@ -50,27 +50,27 @@ export async function setCells(cells: readonly SelectedField[], value: JsonValue
 /** The maximum of copied cells. */
 const mostCopied = 10_000;
 
-/** Copies the values as a spreadsheet takes them: a line for each repository, a tab between fields. Masked values are left out. */
-export async function copyCells(cells: readonly SelectedField[]): Promise<void> {
-  const { scopes, pending, repositories } = screenStore.getState();
+/** Copies the values as a spreadsheet takes them: a line for each row, a tab between fields. Masked values are left out. */
+export async function copyCells(cells: readonly SelectedField[], rows: readonly RepositoryEntry[]): Promise<void> {
+  const { scopes, pending } = screenStore.getState();
   const fields = cells.filter(({ scope, field }) => {
     const schema = findField(scopes, scope, field);
     // A value without a schema counts as masked, as everywhere.
     return schema !== undefined && !masksAnything(schema);
   });
   const wanted = new Set(fields.flatMap(({ repos }) => repos));
-  const repos = (repositories ?? []).map(({ id }) => id).filter(id => wanted.has(id));
+  const repos = rows.map(({ id }) => id).filter(id => wanted.has(id));
   if (fields.length === 0)
     return notify("problem", "Masked values are not copied: any program can read the clipboard.", "matrix");
   if (repos.length * fields.length > mostCopied)
     return notify("problem", `At most ${mostCopied.toLocaleString("en")} cells can be copied. Select fewer.`, "matrix");
   try {
     const paths = fields.map(({ scope, field }) => joinConfigPath(scope, field));
-    const rows = new Map((await cellsOf(repos, paths)).map(({ repo, config }) => [repo, config]));
+    const configs = new Map((await cellsOf(repos, paths)).map(({ repo, config }) => [repo, config]));
     const textAt = (repo: string, { scope, field, repos: some }: SelectedField) => {
       if (!some.includes(repo)) return "";
       const edit = pending.get(editKey(repo, scope, field));
-      const stored = configValue(rows.get(repo) ?? {}, scope, field);
+      const stored = configValue(configs.get(repo) ?? {}, scope, field);
       return typed(edit === undefined ? stored : orDefault(edit.value, findField(scopes, scope, field)?.default));
     };
     const text = repos.map(repo => fields.map(one => textAt(repo, one)).join("\t")).join("\n");

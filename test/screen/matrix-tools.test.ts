@@ -38,8 +38,12 @@ describeScreen("the matrix's tools", () => {
     await window.save();
     await poll(() => cell(page, "shop").innerText()).toBe("1 seconds");
     expect(await names(page)).toEqual(["shop", "web", "store", "blog"]);
+    // A copy has the rows as they stand here.
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await grid(page).focus();
-    await press(page, "s");
+    await press(page, "Control+a", "Control+c");
+    await poll(() => page.evaluate<string>("navigator.clipboard.readText()")).toBe("1\n900\n20\n5");
+    await press(page, "Escape", "s");
     await poll(() => names(page)).toEqual(["blog", "shop", "store", "web"]);
     expect(await header(page, "svc.timeout").getAttribute("aria-sort")).toBe("none");
   });
