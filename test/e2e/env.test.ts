@@ -1,8 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { addScope, makeShop } from "../helpers/command-home.ts";
+import { addScope, makeServedHome, makeShop } from "../helpers/command-home.ts";
 import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { onTerminal, runProcess } from "../helpers/spawned-daemon.ts";
@@ -63,6 +63,30 @@ describe("repoconf env", () => {
     await home.refuse(3, ["env", "--format", "dotenv"], "HARD cannot be written");
     await setVariables({ A: "it's", B: 'two\n"lines" $x' });
     expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
+  });
+
+  test("after a checkout of a branch without the file, get, env and run give nothing of the other branch", async () => {
+    await using of = await makeServedHome();
+    const file = join(of.workFolder, ".repoconf.json");
+    await of.succeed(["repo", "add", of.workFolder, "--id", "shop", "--in-tree"]);
+    await of.succeed(["set", "--repo", "shop", "svc.timeout=30", "svc.envvars.A=a"]);
+    const text = await readFile(file, "utf8");
+    const environment = ["env", "--format", "json"];
+    // With --key-file, commands take the long way.
+    const long = ["--key-file", join(of.homeFolder, "owner.key")];
+    for (const [args, there, gone] of [
+      [["get", "svc.timeout"], "30\n", "900\n"],
+      [["get", "svc.timeout", ...long], "30\n", "900\n"],
+      [["get", "svc.timeout", "svc.domain", ...long], "30\n\n", "900\n\n"],
+      [environment, '{\n  "A": "a"\n}\n', "{}\n"],
+      [[...environment, ...long], '{\n  "A": "a"\n}\n', "{}\n"],
+      [["run", "--", "sh", "-c", "echo $A"], "a\n", "\n"],
+    ] as const) {
+      await writeFile(file, text);
+      expect([args, await of.succeed(args, { folder: of.workFolder })]).toEqual([args, there]);
+      await rm(file);
+      expect([args, await of.succeed(args, { folder: of.workFolder })]).toEqual([args, gone]);
+    }
   });
 
   test("on a terminal it requires --reveal", async () => {

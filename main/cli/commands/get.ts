@@ -63,7 +63,8 @@ async function readValues(
     // Both requests run at the same time, so that scripts wait for one round trip only.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});
-    const { config, revision, masked } = await readConfig(client, { repo, field: only });
+    // With `waits`, the daemon reads the file first: a script may have checked out another branch a moment ago.
+    const { config, revision, masked } = await readConfig(client, { repo, field: only, waits: true });
     refuseHidden(masked);
     if (fields !== undefined) refuseMasked(pathsIn(config), await fields);
     return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
@@ -72,7 +73,7 @@ async function readValues(
   const fields = await listFields(client);
   const places = names.map(name => readPlace(name, fields));
   const named = places.map(({ field }) => field);
-  const { config, revision, masked } = await readConfig(client, { repo });
+  const { config, revision, masked } = await readConfig(client, { repo, waits: true });
   // First, because --reveal does not help a key that may not see them.
   refuseHidden(masked.filter(path => named.includes(path)));
   if (!reveal) refuseMasked(named, fields);

@@ -20,10 +20,9 @@ export async function readVariables(
 
 /** The values that `variablesOf` needs beside the fields, which must have been read before. */
 export async function readValues(client: RepoconfClient, { id, linked }: Pick<RepositoryEntry, "id" | "linked">) {
-  const [{ config, masked }, waiting] = await Promise.all([
-    readConfig(client, { repo: id }),
-    untrustedFields(client, id),
-  ]);
+  // First, because it reads the file: another branch may be checked out, and the daemon has not believed it yet.
+  const waiting = await untrustedFields(client, id);
+  const { config, masked } = await readConfig(client, { repo: id });
   return { repo: id, config, masked, waiting, linked };
 }
 

@@ -10,7 +10,9 @@ import { askAbout, fieldsOf } from "./ask-daemon.ts";
 export async function get(names: readonly string[], options: GetOptions): Promise<boolean> {
   const [only = "", ...more] = names;
   const isField = more.length === 0 && /^[^."[]+\.[^."[]+$/.test(only);
-  const reply = await askAbout("config/list", { ...(isField && { field: only }), schemas: true }, options);
+  // With `waits`, the daemon reads the file first: a script may have checked out another branch a moment ago.
+  const args = { ...(isField && { field: only }), schemas: true, waits: true };
+  const reply = await askAbout("config/list", args, options);
   if (reply === undefined || reply.errors.length > 0) return false;
   const { result: config, revision = 0, masked = [] } = reply;
   const fields = fieldsOf(reply);

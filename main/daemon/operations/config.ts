@@ -72,6 +72,8 @@ export function configOperations(
       const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
       // First, because a value that is read before its schema may be a text that the schema then makes a variable.
       const readable = schemas ? readableFields(scopes, caller) : undefined;
+      // Before the values, because it reads the file: another branch may be checked out, and the daemon has not believed it yet.
+      const waiting = waits ? await service.waiting(caller, repo) : undefined;
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
       const { linked } = (waits ? await service.entry(caller, repo) : undefined) ?? {};
       const layered = layers ? await service.readLayers(caller, repo) : undefined;
@@ -80,7 +82,7 @@ export function configOperations(
         ...{ result: list.config, revision: list.revision, isShared: list.isShared },
         ...(masked.length > 0 && { masked }),
         ...(readable !== undefined && { schemas: schemasOf(list.config, readable, list.masked) }),
-        ...(waits && { waits: await service.waiting(caller, repo) }),
+        ...(waiting && { waits: waiting }),
         ...(linked !== undefined && { linked }),
         ...(layered && { layers: layered.layers }),
       };

@@ -80,6 +80,17 @@ describe("a command value from a work tree's file", () => {
     expect(await tree.t.owner.call("config/list", { repo: "site" })).not.toHaveProperty("waits");
   });
 
+  test("a list with waits: true has the values of the file as it is, also of a branch without the file", async () => {
+    await using tree = await startTree({ timeout: 30 });
+    const list = async () =>
+      (await tree.t.owner.call("config/list", { repo: "site", waits: true })).result["svc"]?.["timeout"];
+    expect(await list()).toBe(30);
+    await unlink(join(tree.folder, ".repoconf.json"));
+    expect(await list()).toBe(900);
+    await writeFile(join(tree.folder, ".repoconf.json"), textOf({ timeout: 40 }));
+    expect(await list()).toBe(40);
+  });
+
   test("waits from the start, with the default served; once accepted it is active like a change by hand", async () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
