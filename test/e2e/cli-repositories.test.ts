@@ -173,6 +173,35 @@ describe("repositories on the command line", () => {
     });
   });
 
+  test("a moved repository whose values are in the home is named: by commands in its folder, and where it is added again", async () => {
+    await using home = await makeServedHome();
+    const at = (name: string) => join(home.workFolder, name);
+    for (const id of ["shop", "other"]) {
+      await home.succeed(["repo", "add", await makeWorkTree(at(`old/${id}`)), "--id", id]);
+      await home.succeed(["set", "svc.timeout=5", "--repo", id]);
+    }
+    const move = (id: string) => `Or, if it is ${id}, which was in ${at(`old/${id}`)}: repoconf repo move ${id}\n`;
+    await mkdir(at("new"));
+    await rename(at("old/shop"), at("new/shop"));
+    await home.refuse(1, ["get", "svc.timeout"], move("shop"), { folder: at("new/shop") });
+    await rename(at("old/other"), at("another name"));
+    // The one with the name of the folder is meant, else any of a few.
+    const { errorOutput } = await home.run(["get", "svc.timeout"], { folder: at("new/shop") });
+    expect(errorOutput).not.toContain("old/other");
+    await home.refuse(1, ["get", "svc.timeout"], move("other"), { folder: at("another name") });
+    const added = await home.run(["repo", "add", "--id", "again"], { folder: at("another name") });
+    const instead = `repoconf repo remove --yes again && repoconf repo move other '${at("another name")}'`;
+    expect(added).toMatchObject({ code: 0, errorOutput: expect.stringContaining(instead) });
+    for (const args of [
+      ["remove", "--yes", "again"],
+      ["move", "other", at("another name")],
+    ])
+      await home.succeed(["repo", ...args]);
+    expect(await home.succeed(["get", "svc.timeout"], { folder: at("another name") })).toBe("5\n");
+    const scanned = await home.run(["repo", "add", "--scan", at("new"), "--yes"]);
+    expect(scanned.errorOutput).toContain("&& repoconf repo move shop ");
+  });
+
   test("a linked worktree is listed after its repository, and neither added nor offered by a scan; commands in a moved repository say so", async () => {
     await using home = await makeServedHome();
     const at = (name: string) => join(home.workFolder, name);
@@ -198,6 +227,10 @@ describe("repositories on the command line", () => {
       expect(await home.succeed(variables, { folder: at("linked"), environment })).toBe("linked 1\n");
       expect(await home.succeed(variables, { folder: at("zoo"), environment })).toBe("\n");
     }
+    await rename(at("linked"), at("gone"));
+    const doctor = await home.find(1, ["doctor"]);
+    expect(doctor).toContain("git worktree prune");
+    expect(doctor).not.toContain("repoconf repo move");
     await rename(at("zoo"), at("moved"));
     for (const args of [
       ["get", "svc.timeout"],

@@ -12,6 +12,7 @@ import { realFolder } from "../../files/real-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "../command-options.ts";
+import { adviceOn, missingFolders, tellMoved } from "../connect/missing-folders.ts";
 import { chooseRepository } from "../connect/repositories.ts";
 import { isWorktreeOf, underBases } from "../connect/worktrees.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -96,6 +97,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (options.json) return printJson(entry);
     reportAdded(entry, options);
     await reportEnclosingFile(entry, path);
+    await tellMoved(client, entry);
     await askForTrust(client, entry);
     await reportScopes(entry, home);
   });
@@ -211,8 +213,12 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
     }
   }
   if (options.json) printJson(entries);
-  else for (const entry of entries) reportAdded(entry, options);
-  if (!options.json) for (const entry of entries) await askForTrust(client, entry);
+  const told = options.json ? [] : entries;
+  for (const entry of told) reportAdded(entry, options);
+  for (const entry of told) {
+    await tellMoved(client, entry);
+    await askForTrust(client, entry);
+  }
   if (refused.length > 0) throw new CommandError(["Not added:", ...refused].map(visible).join("\n"));
 }
 
@@ -227,7 +233,6 @@ async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEnt
 
 async function list(options: SessionOptions & OutputOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  const { missingFolders } = await import("../connect/missing-folders.ts");
   await withSession(options, async ({ client }) => {
     const entries = underBases(await client.repositories());
     if (options.json) return printJson(entries);
@@ -235,20 +240,17 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
     const missing = await missingFolders(entries);
     const rows = entries.map(({ id, name, path, modified, health }) => {
       const problems = problemsIn(health).length;
-      const isMissing = path !== undefined && missing.has(path);
+      const isMissing = missing.has(path ?? "");
       const known = problems === 0 ? (isMissing ? "" : "ok") : `${problems} ${problems === 1 ? "problem" : "problems"}`;
       const status = [known, isMissing ? "folder missing" : ""].filter(Boolean).join(", ");
       const waits = health.some(({ code }) => code === 1114) ? ", needs trust" : "";
       return [id, name, `${modified}`, `${status}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
-    const [first] = entries.filter(({ path }) => path !== undefined && missing.has(path));
-    if (isTerminal() && first !== undefined)
-      printNote(
-        `If a folder was moved: repoconf repo move ${first.id} FOLDER; if it was deleted: repoconf repo remove ${first.id}`,
-      );
+    if (!isTerminal()) return;
+    printNote(...adviceOn(entries.filter(({ path = "" }) => missing.has(path))));
     const isUntrusted = entries.some(({ health }) => health.some(({ code }) => code === 1114));
-    if (isTerminal() && entries.some(({ health }) => problemsIn(health).length > 0))
+    if (entries.some(({ health }) => problemsIn(health).length > 0))
       printNote(
         `For details and fixes: repoconf doctor${isUntrusted ? "; to review what needs trust: repoconf trust" : ""}`,
       );

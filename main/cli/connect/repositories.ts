@@ -45,11 +45,12 @@ async function foundHere(client: RepoconfClient): Promise<FoundRepository> {
 /** The error for a folder of no known repository, which says that one has moved there, or what `repo add` would do. */
 async function unknownFolder(client: RepoconfClient): Promise<CommandError> {
   const { errors } = await client.request("repo/find", { path: process.cwd() });
-  const moved = errors.find(({ code, repo }) => code === 1102 && repo !== undefined);
-  if (moved !== undefined) return new CommandError(moved.message);
+  const known = errors.find(({ code, repo }) => code === 1102 && repo !== undefined);
+  if (known !== undefined) return new CommandError(known.message);
   const { findInTreeFile } = await import("../../check/work-tree-file.ts");
   const { stampOf } = await import("../../files/durable-text-file.ts");
   const { shellQuoted } = await import("../../../shared/shell-quoted.ts");
+  const { mayHaveMovedTo } = await import("./missing-folders.ts");
   const { path, folder } = await findInTreeFile(process.cwd());
   const hasFile = (await stampOf(path)) !== undefined;
   const root = (await findWorkTree(process.cwd()))?.folder;
@@ -59,8 +60,13 @@ async function unknownFolder(client: RepoconfClient): Promise<CommandError> {
     ? `The repository of ${path} is not known yet.`
     : "This folder does not belong to a known repository.";
   const values = hasFile ? ", which uses the values in that file" : "";
+  const moved = root === undefined ? [] : await mayHaveMovedTo(client, root);
   return new CommandError(
-    `${what} Add it${values}: ${add}\nOr name a repository with --repo. To list them: repoconf repo list`,
+    [
+      `${what} Add it${values}: ${add}`,
+      ...moved.map(one => `Or, if it is ${one.name}, which was in ${one.path}: repoconf repo move ${one.id}`),
+      "Or name a repository with --repo. To list them: repoconf repo list",
+    ].join("\n"),
   );
 }
 

@@ -20,6 +20,7 @@ import type { StorePaths } from "../../store/types.ts";
 import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
 import type { TrustedValues } from "../../store/values/trusted-values.ts";
 import { systemClock } from "../../time/clock.ts";
+import { goneWorktree } from "../connect/worktrees.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
@@ -176,14 +177,20 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
   return findings;
 }
 
-async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryMetadata): Promise<Finding[]> {
+async function checkFolder(
+  id: string,
+  home: JsonDocument,
+  { path, inTree, linked }: RepositoryMetadata,
+): Promise<Finding[]> {
   if (path === undefined || !isAbsolute(path)) return [];
   const stats = await foreignDisks.ask(path, () => stat(path).catch(() => undefined)).catch((error: Error) => error);
   // The file's own problem says so.
   if (stats instanceof Error) return [];
   if (stats?.isDirectory()) return inTree ? checkOtherHomes(id, home, path) : checkUnusedTree(id, home, path);
   const place = placeIn(id, home, locate(home, ["path"]));
-  const action = `If it moved: repoconf repo move ${id} FOLDER, or remove the repository: repoconf repo remove ${id}`;
+  const action = linked
+    ? goneWorktree
+    : `If it moved: repoconf repo move ${id} FOLDER, or remove the repository: repoconf repo remove ${id}`;
   const message = `the folder ${path} does not exist`;
   return [
     inTree
