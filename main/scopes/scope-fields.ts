@@ -84,7 +84,9 @@ export function* collectingFields(root: JsonObject): Generator<void, ScopeFields
   // An empty list is no list of schemas, which the check of the scope says.
   const rest = Array.isArray(allOf) && allOf.length > 0 ? others : { ...others, ...(allOf !== undefined && { allOf }) };
   // Its fields were collected above; their own schemas are checked one by one.
-  const whole = standingFor({ ...rest, type: "object", properties: Object.fromEntries(fields) }, root);
+  const properties = Object.fromEntries(fields);
+  const ours = { type: "object", properties, ...([...seen].some(masksAll) && { "x-masked": true }) };
+  const whole = standingFor({ ...rest, ...ours }, root);
   const isMoved = (reference: string) => {
     const [keyword, name] = tokensOf(reference);
     if (keyword === undefined) return moved.size > 0 || seen.size > 1;
@@ -100,6 +102,13 @@ export function* collectingFields(root: JsonObject): Generator<void, ScopeFields
     required: [...required].filter(name => unset.has(name)),
     notes,
   };
+}
+
+/** Whether a part at the root is masked as a whole, or by a rule for all fields together: then each field is. */
+function masksAll(part: JsonValue): boolean {
+  if (!isJsonObject(part)) return false;
+  const rules = rulesOfAll.map(rule => part[rule] ?? null);
+  return part["x-masked"] === true || rules.some(rule => JSON.stringify(rule).includes('"x-masked":true'));
 }
 
 /** The default of what a field's `$ref` leads to: many published schemas have it only there. */

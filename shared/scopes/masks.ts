@@ -116,8 +116,16 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
     for (const [name, schema] of Object.entries(schemas)) made.push([name, yield* mark(schema)]);
     return Object.fromEntries(made);
   }
+  // What masks the scope as a whole, or is a rule for all of its fields together, masks each.
+  const whole = (yield* mark(scope as unknown as JsonObject)) as JsonObject;
+  const fields = whole["properties"] as JsonObject;
+  const isWhole = whole["x-masked"] === true;
+  const marked = Object.entries(fields).map(([name, field]) => [
+    name,
+    isWhole && isJsonObject(field) ? { ...field, "x-masked": true } : field,
+  ]);
   // They stay field schemas; at most `x-masked` was added.
-  return (yield* markAll(scope.properties as unknown as JsonObject)) as unknown as FieldSchemas;
+  return isWhole ? Object.fromEntries(marked) : (fields as unknown as FieldSchemas);
 }
 
 /** The schemas directly inside a schema, except for definitions, which have no effect until something refers to them. */

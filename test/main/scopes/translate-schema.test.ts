@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { ScopeSchemaError } from "../../../main/scopes/schema-faults.ts";
 import { compileScope } from "../../../main/scopes/scopes.ts";
 import type { JsonValue } from "../../../shared/json.ts";
+import { withMasks } from "../../../shared/scopes/masks.ts";
 
 const options = { strict: false, validateFormats: false, logger: false, ignoreKeywordsWithRef: true } as const;
 /** Each dialect, with the validator that is the reference for it. */
@@ -421,6 +422,23 @@ test("what is masked behind a definition of an older draft is masked for a limit
     expect(() =>
       compileScope("x", scopeWith(draft07, { $ref: "#/definitions/s", ...beside }, { definitions: { s: {} } })),
     ).toThrow(/beside \$ref has no effect/);
+});
+
+test.each<[string, object]>([
+  ["it as a whole", { "x-masked": true }],
+  ["what the $ref at the root leads to", { $ref: "#/definitions/whole" }],
+  ["a part of the allOf at the root", { allOf: [{ $ref: "#/definitions/whole" }] }],
+  ["names by a pattern", { patternProperties: { "^a": { "x-masked": true } } }],
+  ["a choice for all fields", { anyOf: [{ properties: { a: { $ref: "#/definitions/secret" } } }] }],
+  ["a rule in the allOf at the root", { allOf: [{ not: { properties: { a: { "x-masked": true } } } }] }],
+])("a scope of which %s is masked hides every field", (_, root) => {
+  const secret = { type: "string", "x-masked": true };
+  const whole = { type: "object", properties: { a: { type: "string" } }, "x-masked": true };
+  const properties = { a: { type: "string" }, b: { type: "object", properties: { c: {} } } };
+  const scope = compileScope("x", { type: "object", properties, definitions: { secret, whole }, ...root });
+  const fields = [...scope.fields.values()].map(({ schema }) => schema);
+  for (const field of [...fields, ...Object.values(withMasks(scope.schema).properties)])
+    expect(field["x-masked"]).toBe(true);
 });
 
 test("properties whose names no field can have are left out by name, and references to them and to the whole keep their meaning", () => {
