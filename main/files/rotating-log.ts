@@ -1,4 +1,5 @@
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+import { describeCause } from "./describe-cause.ts";
 import { systemErrorCode } from "./file-system.ts";
 import { UnreadableFileError } from "./unreadable-file-error.ts";
 
@@ -68,7 +69,7 @@ export function openPrivateLog(path: string): number {
     const code = systemErrorCode(error) ?? "";
     const why = ["ELOOP", "ENXIO", "EISDIR"].includes(code)
       ? "it is not a regular file, and links are not followed. Move it away"
-      : `it cannot be opened (${code})`;
+      : describeCause(error);
     throw new UnreadableFileError(`${path} is not usable: ${why}`, { cause: error });
   }
 }

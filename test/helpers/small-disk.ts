@@ -8,6 +8,8 @@ export interface SmallDisk extends Disposable {
   fill(): void;
   /** Makes room again. */
   free(): void;
+  /** Lets nobody write, or write again. */
+  protect(isProtected: boolean): void;
 }
 
 /** Mounts a small disk of the memory at a folder. Undefined if the system does not let tests mount one: it needs Linux, as root. */
@@ -20,6 +22,7 @@ export function mountSmallDisk(folder: string, megabytes: number): SmallDisk | u
     // It writes until nothing fits.
     fill: () => void spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k", "status=none"]),
     free: () => rmSync(filler, { force: true }),
+    protect: isProtected => void spawnSync("mount", ["-o", `remount,${isProtected ? "ro" : "rw"}`, folder]),
     [Symbol.dispose]: () => void spawnSync("umount", ["-l", folder]),
   };
 }

@@ -48,22 +48,32 @@ async function doctor(options: DoctorOptions): Promise<void> {
 }
 
 async function examine(options: DoctorOptions): Promise<Finding[]> {
-  const [{ homeOf }, homeCheck, daemonCheck, fileCheck, repositoriesCheck, { checkJournals }, { checkWatching }] =
-    await Promise.all([
-      import("../connect/session.ts"),
-      import("../doctor/home-check.ts"),
-      import("../doctor/daemon-check.ts"),
-      import("../doctor/home-files-check.ts"),
-      import("../doctor/repositories-check.ts"),
-      import("../doctor/journal-check.ts"),
-      import("../doctor/watch-check.ts"),
-    ]);
+  const [
+    { homeOf },
+    homeCheck,
+    daemonCheck,
+    fileCheck,
+    repositoriesCheck,
+    { checkJournals },
+    { checkWatching },
+    diskCheck,
+  ] = await Promise.all([
+    import("../connect/session.ts"),
+    import("../doctor/home-check.ts"),
+    import("../doctor/daemon-check.ts"),
+    import("../doctor/home-files-check.ts"),
+    import("../doctor/repositories-check.ts"),
+    import("../doctor/journal-check.ts"),
+    import("../doctor/watch-check.ts"),
+    import("../doctor/disk-check.ts"),
+  ]);
   const home = homeOf(options);
   const { there, finding } = await homeCheck.checkHome(home);
   if (!there) return [finding];
   const rights = await homeCheck.checkRights(home);
   const daemon = await daemonCheck.checkDaemon(home);
-  if (!rights.isReadable) return [finding, ...rights.findings, daemon.finding];
+  const disk = await diskCheck.checkDisk(home);
+  if (!rights.isReadable) return [finding, ...disk, ...rights.findings, daemon.finding];
   const keys = await homeCheck.checkKeys(home, daemon.endpoint?.pid);
   const settings = await fileCheck.checkSettings(home);
   const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
@@ -91,8 +101,10 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const variables = served === undefined ? [] : daemonCheck.checkVariables(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
+  const unwritten = served === undefined ? [] : diskCheck.checkUnwritten(served);
   const own = [
     finding,
+    ...disk,
     ...rights.findings,
     ...keys,
     daemon.finding,
@@ -102,7 +114,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     ...refusals,
     settings.finding,
   ];
-  const all = [...own, ...scopeFindings, ...findings, ...merges, ...told, ...journals, watching];
+  const all = [...own, ...scopeFindings, ...findings, ...unwritten, ...merges, ...told, ...journals, watching];
   return served === undefined ? all : [...all, ...daemonCheck.checkProblems(served, all)];
 }
 

@@ -6,6 +6,7 @@ import { findDaemon } from "../../client/locate.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { readHomeFile } from "../../files/foreign-file.ts";
 import { openPrivateLog } from "../../files/rotating-log.ts";
+import { diskProblem } from "../../home/disk.ts";
 import type { Endpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
 import { makeFolder } from "../../home/prepare-home.ts";
@@ -45,10 +46,9 @@ export async function startDaemonInBackground(
         if (held) throw await unreachable(home);
       }
       const logText = over instanceof Error ? describeCause(over) : await logSince(home, started.logged);
-      throw new RepoconfError(
-        1200,
-        `Could not start a daemon for ${home.folder}: ${logText || "it did not answer in time"}`,
-      );
+      // On a full disk, its log is empty.
+      const why = logText || (await diskProblem(home.folder)) || "it did not answer in time";
+      throw new RepoconfError(1200, `Could not start a daemon for ${home.folder}: ${why}`);
     }
     await delay(100);
   }
