@@ -1,6 +1,7 @@
 const commandWords: readonly (readonly [RegExp, string])[] = [
   [/\bTo list all fields: scope\/list/, "To list all fields: repoconf describe"],
   [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
+  [/ To edit it: file\/write$/, " To edit it: repoconf edit"],
   [/\(trust\/list\)/, "(repoconf trust)"],
   [/\bproposal\/list\b/, "repoconf trust --json"],
   [/(--local) \(layer\)/, "$1"],

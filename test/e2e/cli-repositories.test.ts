@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeServedHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 import { git } from "../helpers/git.ts";
 
 async function makeWorkTree(folder: string): Promise<string> {
@@ -118,14 +119,21 @@ describe("repositories on the command line", () => {
   test("rename and remove by name or id; an ambiguous name needs the id", async () => {
     await using home = await makeServedHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
+    await home.succeed(["set", "svc.timeout=5", "--repo", "one"]);
     expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("Renamed one to market.\n");
     const other = await makeWorkTree(join(home.workFolder, "other"));
     await home.succeed(["repo", "add", "--name", "market", "--id", "two", other]);
     await home.refuse(1, ["get", "svc.timeout", "--repo", "market"], "one, two");
     await home.refuse(1, ["repo", "remove", "one"], "--yes");
     const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
-    expect(removed).toMatch(/^Removed market\. Its file was moved to .*removed\/one\..*\.json\n$/);
+    const [, from = "", to = ""] =
+      /^Removed market\. Its file was moved to (.*removed\/one\..*\.json)\nTo have it again, .* move that file to (.*)\n$/.exec(
+        removed,
+      ) ?? [];
     expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tok\t/);
+    await rename(from, to);
+    await until(async () => (await home.json(["repo", "list"])).length === 2, "the repository to be back");
+    expect(await home.succeed(["history", "--repo", "one"])).toContain("revision 2");
   });
 
   test("a key can do what its grants allow and nothing else, until it is revoked", async () => {

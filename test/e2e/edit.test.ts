@@ -40,6 +40,17 @@ describe("repoconf edit", () => {
     expect(await get("svc.timeout")).toBe("31\n");
   });
 
+  test("is what to type where a set is refused because a file of the home is broken, and fixes it", async () => {
+    const [entry] = await home.json(["repo", "list"]);
+    const file = join(home.homeFolder, "repos", `${entry.id}.json`);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace('"r"', '"r" oops'));
+    const said = /\.json: expected a value .*\(line \d+, column \d+\)\. To edit it: repoconf edit\n$/;
+    await home.refuse(1, ["set", "--repo", "shop", "svc.timeout=32"], said);
+    expect(await edit([], `sed -i 's/ oops//' "$1"`)).toMatchObject({ code: 0, errorOutput: "" });
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
+  });
+
   test("opens one value in a file with a matching extension, and records the reason in the history", async () => {
     const script = `case "$1" in *.json) sed -i 's/"i"/"node:25"/' "$1";; esac`;
     expect(await edit(["svc.services", "--reason", "newer"], script)).toMatchObject({

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../../shared/client/client.ts";
 import { problemsIn } from "../../../shared/health.ts";
@@ -286,11 +286,13 @@ async function remove(
   options: SessionOptions & OutputOptions & { readonly yes?: boolean },
 ): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
-  await withSession(options, async ({ client }) => {
-    const { id, name } = await chooseRepository(client, named);
+  await withSession(options, async ({ client, home }) => {
+    const { id, name, base } = await chooseRepository(client, named);
     if (!options.yes) await confirmOrThrow(`Remove ${name} (${id})?`, "Nothing was removed.");
     const removed = await client.run("repo/remove", { repo: id });
-    if (options.json) printJson(removed);
-    else print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file was moved to ${removed.movedTo}`}`);
+    if (options.json) return printJson(removed);
+    print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file was moved to ${removed.movedTo}`}`);
+    if (removed.movedTo === undefined || base !== undefined) return;
+    print(`To have it again, with its history, move that file to ${join(home.repositories, `${id}.json`)}`);
   });
 }

@@ -362,9 +362,11 @@ export class HandEditReader {
     if (this.isRemoved) return new RepoconfError(1102, `There is no repository ${repo}.`, { repo });
     const { broken } = this.#context.current;
     const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
-    const whose = this.#context.given.isLayer ? "file of local values" : "file";
-    const message = `The repository's ${whose} is invalid. Fix it and retry: ${what}`;
-    return new RepoconfError(1106, message, { repo });
+    const { files, given } = this.#context;
+    const whose = given.isLayer ? "file of local values" : "file";
+    // Nobody knows a file of the home by its name.
+    const edit = given.isLayer || files.treeFolder || broken?.line === undefined ? "" : " To edit it: file/write";
+    return new RepoconfError(1106, `The repository's ${whose} is invalid. Fix it and retry: ${what}${edit}`, { repo });
   }
 }
 
