@@ -25,6 +25,12 @@ const dialects = {
 
 export const hookShells = Object.keys(dialects) as readonly HookShell[];
 
+/**
+ * The version of the words that these lines have for a script. A shell keeps its script while Repoconf is upgraded, so raise this with each
+ * change of the words or of what they do: the script then evaluates none of them, and says what to do.
+ */
+export const hookWords = "1";
+
 /** The lines that a hook's script evaluates. They quote every value, and whatever is cut off them, the last one shows it. */
 export function hookLines(answer: HookAnswer, shell: HookShell): string {
   const { quoted, asRead, assigned }: Dialect = dialects[shell];
@@ -38,7 +44,7 @@ export function hookLines(answer: HookAnswer, shell: HookShell): string {
     ...(note === "" ? [] : [call("note", note.split("\n").map(visible).join(" "))]),
     ...(needsCommand ? [assigned("needs_command", "1")] : []),
     ...(isTemporary ? [assigned("is_temporary", "1")] : []),
-    assigned("made", "1"),
+    assigned("made", hookWords),
     "",
   ].join("\n");
 }

@@ -45,6 +45,27 @@ function testsIn(name: ShellName): void {
     expect(errorOutput).not.toMatch(/^repoconf:|unbound|parameter not set/m);
   });
 
+  test("a script that is older than the command evaluates nothing of its answers, takes back what it had loaded, and says what to do", async () => {
+    const { folder, shell } = await openShell(name);
+    const older = {
+      bash: 'eval "$(repoconf hook bash | sed s/made=1/made=0/)"',
+      zsh: 'eval "$(repoconf hook zsh | sed s/made=1/made=0/)"',
+      fish: "repoconf hook fish | sed 's/made 1/made 0/' | source",
+    }[name];
+    const { output, errorOutput } = await shell.type([
+      `cd ${quoted(folder)}`,
+      say("B"),
+      older,
+      say("B"),
+      "cd ..",
+      "echo end",
+    ]);
+    expect(output.trim().split("\n")).toEqual(["B=plain", "B=none", "end"]);
+    expect(errorOutput).toContain(
+      "was upgraded since this shell began, so no environment is loaded. Open a new shell.",
+    );
+  });
+
   test("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
     const { folder, shell } = await openShell(name);
     const { output } = await shell.type([

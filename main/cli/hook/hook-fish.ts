@@ -131,7 +131,7 @@ function __repoconf_ask
         __repoconf_run_command
         __repoconf_evaluate
         if test -z "$__repoconf_made"
-            __repoconf_note "The hook cannot run repoconf, so no environment is loaded."
+            __repoconf_note "The hook cannot run repoconf, or it was upgraded since this shell began, so no environment is loaded. Open a new shell."
             set -g __repoconf_is_temporary 1
         end
     end
@@ -141,7 +141,7 @@ end
 function __repoconf_evaluate
     set -g __repoconf_made
     set -g __repoconf_needs_command
-    if string match -qr '\nset -g __repoconf_made 1\n*\z' -- "$__repoconf_code"
+    if string match -qr '\nset -g __repoconf_made __MADE__\n*\z' -- "$__repoconf_code"
         eval "$__repoconf_code"
     end
     set -g __repoconf_code

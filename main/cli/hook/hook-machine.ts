@@ -145,7 +145,7 @@ __repoconf_ask() {
     __repoconf_run_command
     __repoconf_evaluate
     if [[ -z $__repoconf_made ]]; then
-      __repoconf_note "The hook cannot run repoconf, so no environment is loaded."
+      __repoconf_note "The hook cannot run repoconf, or it was upgraded since this shell began, so no environment is loaded. Open a new shell."
       __repoconf_is_temporary=1
     fi
   fi
@@ -155,7 +155,7 @@ __repoconf_ask() {
 __repoconf_evaluate() {
   __repoconf_made=
   __repoconf_needs_command=
-  if [[ $__repoconf_code == *$'\\n'__repoconf_made=1 ]]; then
+  if [[ $__repoconf_code == *$'\\n'__repoconf_made=__MADE__ ]]; then
     eval "$__repoconf_code" || :
   fi
   __repoconf_code=

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { HookShell } from "../../../shared/protocol.ts";
 import { fishQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
+import { hookWords } from "../../hook/lines.ts";
 import { markName } from "../../hook/marks.ts";
 import { largestFile } from "../../hook/stamps.ts";
 import { socketLine } from "../environment/socket-line.ts";
@@ -27,6 +28,7 @@ export function hookScript(shell: HookShell, { starts, self, home }: HookScriptO
   const words: { readonly [name: string]: string } = {
     MOST: String(largestFile + 1),
     MARK: markName,
+    MADE: hookWords,
     VERSION: packageJson.version,
     SHELL: shell,
     FIRST: shell === "bash" ? "0" : "1",
