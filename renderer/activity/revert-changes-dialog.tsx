@@ -7,7 +7,7 @@ import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { screenStore, useScreen } from "../state/store.ts";
-import { fieldsChanged, rememberSaved, stepTime } from "../state/undo.ts";
+import { fieldsChanged, rememberSaved } from "../state/undo.ts";
 import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
@@ -59,12 +59,11 @@ export function RevertChangesDialog({ title, name, find, onClose, children }: Re
     setBusy(true);
     try {
       const why = reason.trim();
-      const begun = stepTime();
       const outcome = await undoEntries(daemon(), entries, {
         reason: why === "" ? `undo of ${name}` : why,
         batch: `undo of ${name.slice(0, 60)} at ${Date.now()}`,
       });
-      notifyUndone(outcome, begun);
+      notifyUndone(outcome);
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
@@ -113,8 +112,8 @@ export function RevertChangesDialog({ title, name, find, onClose, children }: Re
   );
 }
 
-/** Records what was reverted since `begun` as one undo step, and reports what was left, with the first reasons. */
-function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
+/** Records what was reverted as one undo step, and reports what was left, with the first reasons. */
+function notifyUndone({ restored, left }: UndoneBatch): void {
   // Newest first, because undo goes back through them in this order.
   const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
     repo,
@@ -122,7 +121,7 @@ function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
     fields: fieldsChanged({ changes: config }),
     ...(batch !== undefined && { batch }),
   }));
-  rememberSaved({ since: begun, saved });
+  rememberSaved({ saved });
   const state = screenStore.getState();
   const count = new Set(restored.map(({ repo }) => repo)).size;
   const done = `Reverted in ${count === 1 ? "1 repository" : `${count} repositories`}.`;

@@ -2,7 +2,7 @@ import { ArrowLeft, ArrowLeftRight, ArrowRight } from "lucide-react";
 import { useMemo, useState } from "react";
 import { type DiffAction, DiffTable } from "../diff/diff-table.tsx";
 import type { ComparedSide } from "../state/compared-side.ts";
-import { dropEdit, edit } from "../state/edits.ts";
+import { dropEdit, editAll } from "../state/edits.ts";
 import { go } from "../state/navigation.ts";
 import { addressOf } from "../state/place.ts";
 import { editKey, findRepository, type ScreenState, useScreen } from "../state/store.ts";
@@ -84,13 +84,17 @@ function Comparison({ left, right, found }: ComparisonProps) {
     { key: "left", from: right, to: left, edited: "before" },
     { key: "right", from: left, to: right, edited: "after" },
   ] as const;
-  const copy = (field: ComparedField, { key, to }: (typeof ways)[number]) => {
-    if (to.kind === "now") edit(to.repo, field.scope, field.field, key === "left" ? field.after : field.before);
+  const copy = (copied: readonly ComparedField[], { key, to }: (typeof ways)[number]) => {
+    if (to.kind !== "now") return;
+    const { repo } = to;
+    editAll(
+      copied.map(({ scope, field, before, after }) => ({ repo, scope, field, value: key === "left" ? after : before })),
+    );
   };
   const actionsOf = (field: ComparedField) =>
     ways.flatMap((way): DiffAction[] => {
       const { key, from, to, edited } = way;
-      if (canCopy(field, from, to)) return [{ key, text: copyTexts[key], run: () => copy(field, way) }];
+      if (canCopy(field, from, to)) return [{ key, text: copyTexts[key], run: () => copy([field], way) }];
       if (field.differs || to.kind !== "now" || field.notes?.[edited] === undefined) return [];
       return [
         {
@@ -118,14 +122,7 @@ function Comparison({ left, right, found }: ComparisonProps) {
             const copied = differing.filter(field => canCopy(field, way.from, way.to));
             return (
               copied.length > 0 && (
-                <button
-                  key={way.key}
-                  type="button"
-                  className="button button-quiet"
-                  onClick={() => {
-                    for (const field of copied) copy(field, way);
-                  }}
-                >
+                <button key={way.key} type="button" className="button button-quiet" onClick={() => copy(copied, way)}>
                   Copy all to the {way.key}
                 </button>
               )

@@ -41,9 +41,9 @@ export function SaveBar() {
         Save
       </Button>
       {saving !== undefined && saving.total > 1 && (
-        <button type="button" className="button" onClick={cancelSaving}>
+        <Button className="button" unavailable={saving.isCancelled} onClick={cancelSaving}>
           Cancel<span className="visually-hidden"> the save</span>
-        </button>
+        </Button>
       )}
     </section>
   );

@@ -2,6 +2,7 @@ import { type ComponentType, createContext, useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { schemaOf } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import type { RenamedEntry } from "../state/edits.ts";
 import type { ValueProblem } from "./validate.ts";
 
 /** The properties of every control. */
@@ -20,7 +21,8 @@ export interface EditorProps {
   readonly revealed: boolean;
   /** What stands for null, which is no value of the control's own; if left out, "not set". */
   readonly nothing?: string | undefined;
-  onChange(value: JsonValue): void;
+  /** `renamed`: the entry of the value that has another name now, if that is what the person changed. */
+  onChange(value: JsonValue, renamed?: RenamedEntry): void;
 }
 
 /** The editor of any value: passed by context, because editors of nested values need it and it needs them. */

@@ -51,7 +51,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                     setRenaming(undefined);
                     setNamed(isLeft ? undefined : next);
                     setOrder(names.map(one => (one === name ? next : one)));
-                    onChange(renamed(object, name, next));
+                    onChange(renamed(object, name, next), { from: name, to: next });
                   }}
                   onCancel={() => {
                     setRenaming(undefined);

@@ -7,7 +7,7 @@ import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
-import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
+import { newBatch, rememberSaved } from "../state/undo.ts";
 
 interface RestoreDialogProps {
   readonly repo: string;
@@ -44,7 +44,6 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
     setBusy(true);
     try {
       const revision = opened?.revision ?? 0;
-      const since = stepTime();
       const options = {
         repo,
         to,
@@ -58,7 +57,7 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
       await openRepository(repo, true);
       if (changed !== undefined) {
         const { revision: saved, batch = "" } = changed;
-        rememberSaved({ since, saved: [{ repo, revision: saved, fields: wanted, batch }] });
+        rememberSaved({ saved: [{ repo, revision: saved, fields: wanted, batch }] });
       }
       notify("done", `Restored the values of revision ${to}.`);
       onClose();

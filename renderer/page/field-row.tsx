@@ -8,7 +8,7 @@ import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { resolvedIn, SchemaRoot } from "../fields/resolved-schema.ts";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { schemaOfEdit } from "../state/edit-masks.ts";
-import { dropEdit, edit, wantedValue } from "../state/edits.ts";
+import { dropEdit, edit, editRenamed, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
 import { findRepository, orDefault, useScreen } from "../state/store.ts";
 import { textOfUnread, unreadPlaces } from "../state/unread-text.ts";
@@ -70,7 +70,10 @@ export function FieldRow({ repo, scope, field, schema: own, current, holdsDetail
           problems={problems}
           keys={keys}
           revealed={revealed}
-          onChange={next => edit(repo, scope, field, next)}
+          onChange={(value, renamed) => {
+            if (renamed === undefined) edit(repo, scope, field, value);
+            else editRenamed({ repo, scope, field, value }, renamed);
+          }}
         />
       </SchemaRoot>
     </ErrorBoundary>

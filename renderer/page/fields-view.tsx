@@ -1,7 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import { edit } from "../state/edits.ts";
+import { editAll } from "../state/edits.ts";
 import { focusPlace } from "../state/navigation.ts";
 import { loadLayers } from "../state/open-layers.ts";
 import type { Selection } from "../state/place.ts";
@@ -40,8 +40,8 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   }, [wantedScope, wantedField]);
   const modified = [...configEntries(stored ?? {})];
   const resetAll = (scope?: string) => {
-    for (const one of modified)
-      if (scope === undefined || scope === one.scope) edit(repo, one.scope, one.field, undefined);
+    const wanted = modified.filter(one => scope === undefined || scope === one.scope);
+    editAll(wanted.map(one => ({ repo, scope: one.scope, field: one.field, value: undefined })));
   };
   const inspected = wantedScope && wantedField ? findField(scopes, wantedScope, wantedField) : undefined;
   return (

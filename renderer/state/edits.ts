@@ -1,10 +1,25 @@
 import { type Config, configValue } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import { itemNamesOf } from "../../shared/item-names.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { masksAfter } from "./edit-masks.ts";
 import { mergeParts } from "./merge-drafts.ts";
 import { notify } from "./notices.ts";
-import { editKey, findField, findRepository, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+import {
+  editKey,
+  findField,
+  findRepository,
+  orDefault,
+  type PendingEdit,
+  type ScreenState,
+  screenStore,
+} from "./store.ts";
+
+/** An entry of a field that has another name now. */
+export interface RenamedEntry {
+  readonly from: string;
+  readonly to: string;
+}
 
 /** The value that the person wants a field to have; undefined: its default. */
 export interface WantedValue {
@@ -18,11 +33,29 @@ export function edit(repo: string, scope: string, field: string, value: JsonValu
   editAll([{ repo, scope, field, value }]);
 }
 
+/** Edits a field in which the person has renamed an entry, and the fields of its scope that name this entry. */
+export function editRenamed(wanted: WantedValue, { from, to }: RenamedEntry): void {
+  const { repo, scope } = wanted;
+  const state = screenStore.getState();
+  const properties = state.scopes.find(one => one.scope === scope)?.schema.properties ?? {};
+  const naming = Object.entries(properties).flatMap(([field, { "x-keyOf": target, default: byDefault }]) => {
+    if (target !== wanted.field) return [];
+    const pending = state.pending.get(editKey(repo, scope, field));
+    const effective = configValue(state.opened.get(repo)?.effective ?? {}, scope, field);
+    return orDefault(pending === undefined ? effective : pending.value, byDefault) === from ? [field] : [];
+  });
+  editAll([wanted, ...naming.map(field => ({ repo, scope, field, value: to }))]);
+  if (naming.length === 0) return;
+  const paths = new Intl.ListFormat("en").format(naming.map(field => joinConfigPath(scope, field)));
+  notify("done", `${paths} named ${from}, and ${naming.length === 1 ? "names" : "name"} ${to} now.`, "renamed");
+}
+
 /**
  * Edits fields to these values or to their defaults. A value that equals the stored one is not an edit, nor is the default where
  * nothing is stored: toggling a switch twice leaves no edit. The repositories have to be open.
  */
 export function editAll(wanted: readonly WantedValue[]): void {
+  const action = Symbol("begun");
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const { repo, scope, field, value } of wanted) {
@@ -46,7 +79,9 @@ export function editAll(wanted: readonly WantedValue[]): void {
         const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
         const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
         const sent = before?.sent === undefined ? {} : { sent: before.sent };
-        pending.set(key, { repo, scope, field, value, base, masks, ...layer, ...conflict, ...merged, ...sent });
+        const begun = before === undefined ? action : before.begun;
+        const kept = { ...conflict, ...merged, ...sent, ...(begun !== undefined && { begun }) };
+        pending.set(key, { repo, scope, field, value, base, masks, ...layer, ...kept });
       }
     }
     return { pending };
@@ -71,14 +106,18 @@ export function discardAllEdits(): void {
   });
 }
 
-/** Takes back the edit that was begun last, unless a save is under way; undefined: there is none. */
-export function takeBackLast(): { readonly edit: PendingEdit; bringBack(): void } | undefined {
+/** Takes back the edits that one action began last, unless a save is under way; undefined: there are none. */
+export function takeBackLast(): { readonly edits: readonly PendingEdit[]; bringBack(): void } | undefined {
   const { pending, saving } = screenStore.getState();
   // One that was refused is older than the save that refused it.
-  const last = [...pending].findLast(([, { refusal }]) => refusal === undefined);
+  const open = [...pending].filter(([, { refusal }]) => refusal === undefined);
+  const last = open.at(-1)?.[1];
   if (last === undefined || saving !== undefined) return undefined;
-  dropEdit(last[0]);
-  return { edit: last[1], bringBack: () => addEdits(new Map([last])) };
+  const edits = new Map(
+    open.filter(([, one]) => one === last || (last.begun !== undefined && one.begun === last.begun)),
+  );
+  dropEdit(...edits.keys());
+  return { edits: [...edits.values()], bringBack: () => addEdits(edits) };
 }
 
 /** Those of the same fields that the person has made since stay. */

@@ -8,7 +8,7 @@ import { daemon, openRepository } from "./connection.ts";
 import { messageOf, notify } from "./notices.ts";
 import { loadLayers } from "./open-layers.ts";
 import { screenStore } from "./store.ts";
-import { newBatch, rememberSaved, stepTime } from "./undo.ts";
+import { newBatch, rememberSaved } from "./undo.ts";
 
 /** A field of a repository. */
 interface FieldPlace {
@@ -62,13 +62,12 @@ async function inOneStep(
   done: string,
   change: (how: Step) => Promise<{ readonly revision: number; readonly batch?: string } | undefined>,
 ): Promise<void> {
-  const since = stepTime();
   try {
     const revision = screenStore.getState().opened.get(repo)?.revision ?? 0;
     const changed = await change({ batch: newBatch(), atomic: true, revision });
     if (changed !== undefined) {
       const { revision: saved, batch = "" } = changed;
-      rememberSaved({ since, saved: [{ repo, revision: saved, fields: [path], batch }] });
+      rememberSaved({ saved: [{ repo, revision: saved, fields: [path], batch }] });
     }
     notify("done", done);
   } catch (error) {

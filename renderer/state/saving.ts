@@ -9,7 +9,7 @@ import { withoutSent } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
 import { inConflict, listed, type Outcome, tellConflict, tellSaved, tellUnsaved } from "./save-notice.ts";
 import { editKey, type PendingEdit, screenStore } from "./store.ts";
-import { newBatch, rememberSaved, stepTime } from "./undo.ts";
+import { newBatch, rememberSaved } from "./undo.ts";
 import { unreadMessage, unreadPlaces } from "./unread-text.ts";
 
 /** How often a save is retried if the repository changed in the meantime. */
@@ -27,22 +27,22 @@ export async function saveEdits(reason: string): Promise<boolean> {
     tellConflict();
     return false;
   }
-  isCancelled = false;
   const groups = [...Map.groupBy(pending.values(), ({ repo }) => repo)];
-  const progress = (done: number) => screenStore.setState({ saving: { done, total: groups.length } });
+  const isCancelled = () => screenStore.getState().saving?.isCancelled === true;
+  const progress = (done: number) =>
+    screenStore.setState({ saving: { done, total: groups.length, isCancelled: false } });
   const outcomes: Outcome[] = [];
-  const since = stepTime();
   const batch = newBatch();
   try {
     for (const [repo, edits] of groups) {
-      if (isCancelled) break;
+      if (isCancelled()) break;
       progress(outcomes.length);
       outcomes.push(await saveRepository(repo, edits, { batch, ...(reason !== "" && { reason }) }));
     }
   } finally {
     screenStore.setState({ saving: undefined });
   }
-  const step = { since, saved: outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : [])) };
+  const step = { saved: outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : [])) };
   rememberSaved(step);
   const left = groups.slice(outcomes.length).reduce((sum, [, edits]) => sum + edits.length, 0);
   if (step.saved.length < outcomes.length) tellUnsaved(outcomes);
@@ -50,11 +50,9 @@ export async function saveEdits(reason: string): Promise<boolean> {
   return step.saved.length === groups.length;
 }
 
-let isCancelled = false;
-
 /** Sends nothing more of the save that is under way; what was sent is saved. */
 export function cancelSaving(): void {
-  isCancelled = true;
+  screenStore.setState(({ saving }) => ({ saving: saving && { ...saving, isCancelled: true } }));
 }
 
 async function saveRepository(

@@ -35,6 +35,8 @@ export interface PendingEdit {
   readonly sent?: JsonValue;
   /** Why the daemon rejected it at the last save. */
   readonly refusal?: string;
+  /** The same in edits that one action of the person began, and that one undo takes back. */
+  readonly begun?: symbol;
 }
 
 /** The edited, unsaved text of a repository's file. */
@@ -56,8 +58,6 @@ export interface SavedChange {
 
 /** What was saved or undone in one step. */
 export interface SavedStep {
-  /** The step began no earlier than this RFC 3339 time. */
-  readonly since: string;
   readonly saved: readonly SavedChange[];
 }
 
@@ -158,8 +158,8 @@ export interface ScreenState {
   readonly keyChanges: number;
   /** Incremented whenever what keys propose has changed. */
   readonly proposalChanges: number;
-  /** The save that is under way: how many of its repositories are done. */
-  readonly saving: { readonly done: number; readonly total: number } | undefined;
+  /** The save that is under way: how many of its repositories are done, and whether the person wants no more of it. */
+  readonly saving: { readonly done: number; readonly total: number; readonly isCancelled: boolean } | undefined;
 }
 
 export const allFields: FieldFilter = { text: "", isModified: false, hasProblem: false, scope: undefined };

@@ -1,23 +1,19 @@
 import { changedSince } from "../../shared/change-source.ts";
 import { type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FoundHistoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "./connection.ts";
 import { takeBackLast } from "./edits.ts";
 import { messageOf, notify } from "./notices.ts";
 import { loadLayers } from "./open-layers.ts";
 import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
 
-/** Milliseconds before a step from which its entries are searched, in case the clock was set back. */
-const clockLeeway = 60_000;
+/** More entries than a batch of this window has in one repository. */
+const mostOfBatch = 8;
 
 /** The id of a new batch, for everything that this window saves at once. */
 export function newBatch(): string {
   return `screen ${crypto.getRandomValues(new BigUint64Array(2)).join(" ")}`;
-}
-
-/** The `since` of a step that begins now. */
-export function stepTime(): string {
-  return new Date(Date.now() - clockLeeway).toISOString();
 }
 
 /** Adds a save as one undo step and clears the redo steps. */
@@ -30,7 +26,7 @@ export async function rememberFileSave(repo: string, revision: number): Promise<
   const { result } = await daemon().request("history/list", { repo, limit: 20 });
   const saved = result?.find(entry => entry.revision > revision && entry.source === "file");
   if (saved === undefined) return;
-  rememberSaved({ since: saved.time, saved: [{ repo, revision: saved.revision, fields: fieldsChanged(saved) }] });
+  rememberSaved({ saved: [{ repo, revision: saved.revision, fields: fieldsChanged(saved) }] });
 }
 
 /** The changed fields of a revision or a request, as `<scope>.<field>`. */
@@ -52,12 +48,13 @@ function inTurn(step: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-/** Takes back what is in front of the person: the edit that was begun last, or without one the last save of this window, using the journal. */
+/** Takes back what is in front of the person: the edits that were begun last, or without one the last save of this window, using the journal. */
 export function undo(): Promise<void> {
   const last = takeBackLast();
   if (last === undefined) return inTurn(() => revert("undoable", "redoable", "undo", "Nothing to undo."));
-  const path = joinConfigPath(last.edit.scope, last.edit.field);
-  notify("done", `The edit of ${path} was taken back.`, "undo", {
+  const [first, ...more] = last.edits.map(({ scope, field }) => joinConfigPath(scope, field));
+  const what = more.length === 0 ? `The edit of ${first} was` : `${last.edits.length} edits were`;
+  notify("done", `${what} taken back.`, "undo", {
     action: { text: "Bring back", run: last.bringBack },
   });
   return Promise.resolve();
@@ -85,7 +82,6 @@ async function revert(
 ): Promise<void> {
   const last = screenStore.getState()[from].at(-1);
   if (last === undefined) return notify("done", nothing, "undo");
-  const since = stepTime();
   try {
     const undone = await undoStep(last, what);
     const saved = takenBack(last, undone);
@@ -93,7 +89,7 @@ async function revert(
     await Promise.all(last.saved.map(({ repo }) => loadLayers(repo)));
     screenStore.setState(state => ({
       [from]: state[from].slice(0, -1),
-      [to]: saved.length === 0 ? state[to] : [...state[to], { since, saved }],
+      [to]: saved.length === 0 ? state[to] : [...state[to], { saved }],
     }));
     notifyUndone(
       saved.flatMap(({ fields }) => fields),
@@ -106,19 +102,26 @@ async function revert(
   }
 }
 
-async function undoStep({ since, saved }: SavedStep, what: "undo" | "redo"): Promise<UndoneBatch> {
+/** Reads what it saved where it was saved: a search of all histories takes long where many repositories have changed. */
+async function undoStep({ saved }: SavedStep, what: "undo" | "redo"): Promise<UndoneBatch> {
   const [first, ...more] = saved;
   if (first === undefined) return { restored: [], left: [] };
-  const { batch, repo, revision } = first;
+  const { batch, revision } = first;
   const reason = more.length > 0 ? `${what} of batch ${batch}` : `${what} of revision ${revision}`;
-  if (batch !== undefined) return daemon().undoBatch(batch, { since, reason });
-  // A save of the file as text is an edit by hand, which belongs to no batch.
-  const { result } = await daemon().request("history/list", { repo, after: String(revision + 1), limit: 1 });
-  return undoEntries(
-    daemon(),
-    (result ?? []).map(entry => ({ ...entry, repo })),
-    { reason, batch: newBatch() },
-  );
+  const entries = new Map<string, FoundHistoryEntry>();
+  for (const one of saved) {
+    // A save of the file as text is an edit by hand, which belongs to no batch.
+    const limit = one.batch === undefined ? 1 : mostOfBatch;
+    const { result } = await daemon().request("history/list", {
+      repo: one.repo,
+      after: String(one.revision + 1),
+      limit,
+    });
+    for (const entry of result ?? [])
+      if (entry.batch === one.batch) entries.set(`${one.repo} ${entry.revision}`, { ...entry, repo: one.repo });
+  }
+  const newestFirst = [...entries.values()].sort((before, after) => after.revision - before.revision);
+  return undoEntries(daemon(), newestFirst, { reason, batch: newBatch() });
 }
 
 /** The fields that were restored, as a step that can itself be reverted. */

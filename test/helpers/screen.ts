@@ -307,6 +307,7 @@ export async function openPage(url: string, options: PageOptions = {}) {
 async function holdRequests(page: Page, operations: readonly string[]) {
   const asked: string[] = [];
   const held: ((change: (message: string) => string) => void)[] = [];
+  let isHolding = true;
   const route = (socket: WebSocketRoute) => {
     const server = socket.connectToServer();
     socket.onMessage(message => {
@@ -314,6 +315,7 @@ async function holdRequests(page: Page, operations: readonly string[]) {
       const name = `${resource}/${operation}`;
       if (!operations.includes(name)) return server.send(message);
       asked.push(name);
+      if (!isHolding) return server.send(message);
       held.push(change => server.send(change(String(message))));
     });
   };
@@ -327,13 +329,20 @@ async function holdRequests(page: Page, operations: readonly string[]) {
     release: (change = (message: string) => message) => {
       for (const send of held.splice(0)) send(change);
     },
+    /** Releases them, and holds none from now on. */
+    releaseAll: () => {
+      isHolding = false;
+      for (const send of held.splice(0)) send(message => message);
+    },
   };
 }
 
-/** Counts the person's mouse presses and key presses in `window.actions`. Runs in the page before its own script. */
+/** Counts the person's mouse presses and key presses, a chord as one, in `window.actions`. Runs in the page before its own script. */
 export const countActions = `window.actions = { clicks: 0, keys: 0 };
 addEventListener("pointerdown", () => { window.actions.clicks += 1; }, true);
-addEventListener("keydown", () => { window.actions.keys += 1; }, true);`;
+addEventListener("keydown", event => {
+  if (!["Alt", "Control", "Meta", "Shift"].includes(event.key)) window.actions.keys += 1;
+}, true);`;
 
 const describeFocus = `(() => {
   const element = document.activeElement;

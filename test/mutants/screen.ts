@@ -24,6 +24,20 @@ export const mutants = [
       name: "are in no control and nowhere else in the page",
     },
   }),
+  ...killedBy("screen", "test/screen/tasks.test.ts", {
+    "renaming an entry where another field names it": {
+      file: "renderer/state/edits.ts",
+      find: "=== from ? [field] : [];",
+      replace: "=== from ? [] : [];",
+      name: "rename a service that the default service names",
+    },
+    "taking back all that one action began": {
+      file: "renderer/state/edits.ts",
+      find: "one === last || (last.begun",
+      replace: "one === last && (last.begun",
+      name: "change 500 repositories",
+    },
+  }),
   ...killedBy("screen", "test/screen/matrix.test.ts", {
     "saving several repositories as one batch": {
       file: "renderer/state/saving.ts",

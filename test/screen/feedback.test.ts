@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countActions, describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+import { describeScreen, openScreen, poll, reads, shareScreen } from "../helpers/screen.ts";
 
 const few = (title: string) => ({ type: "integer", title, default: 0, maximum: 10 });
 const scopes = {
@@ -7,13 +7,12 @@ const scopes = {
     type: "object",
     properties: {
       ...Object.fromEntries(["one", "two", "three", "four", "five"].map(name => [name, few(`Number ${name}`)])),
-      list: { type: "array", title: "List", items: few("Entry"), default: [] },
     },
   },
 };
 
 describeScreen("what the page says of a save", () => {
-  const openShared = shareScreen({ scopes, page: { initialScript: countActions } });
+  const openShared = shareScreen({ scopes });
 
   test("is what was saved where, with an undo until it is not the last save any more", async () => {
     const { timeout, provider, save, messages, repo, stored } = await openShared({ "svc.timeout": 5 });
@@ -34,27 +33,6 @@ describeScreen("what the page says of a save", () => {
     await reads(messages, "Nothing was saved.");
     await timeout.fill("-2");
     await messages.getByText("Nothing was saved.").waitFor({ state: "detached" });
-  });
-
-  test("three invalid edits of six are found and corrected with three keys and the values", async () => {
-    const { page, field, edits, focused, save, stored, expand } = await openShared({ "app.list": [1] });
-    const number = (name: string) => field(`Number ${name}`).getByRole("spinbutton");
-    for (const name of ["one", "two", "three", "four", "five"]) {
-      await number(name).fill(["two", "four"].includes(name) ? "12" : "3");
-    }
-    await expand("List");
-    await field("List").getByRole("spinbutton", { name: "List, entry 1" }).fill("99");
-    await reads(edits, "3 of 6 edits are invalid");
-    const before = await page.evaluate<number>("actions.keys");
-    for (const name of ["Number two", "Number four", "List, entry 1"]) {
-      await press(page, "F8");
-      await poll(focused).toBe(`spinbutton ${name}`);
-      await page.keyboard.type("7");
-    }
-    expect(await page.evaluate<number>("actions.keys")).toBe(before + 6);
-    await poll(() => edits.innerText()).not.toContain("invalid");
-    await save();
-    expect(await stored("app")).toEqual({ one: 3, two: 7, three: 3, four: 7, five: 3, list: [7] });
   });
 
   test("Next and Previous go round the invalid edits, each problem is there once", async () => {

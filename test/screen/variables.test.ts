@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
-import { countActions, describeScreen, inPage, isCovered, poll, press, reads, shareScreen } from "../helpers/screen.ts";
+import { describeScreen, inPage, isCovered, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const title = "Environment variables";
-const lines = (count: number) =>
-  Array.from({ length: count }, (_, at) => `export KEY_${at}="value ${at}" # note`).join("\n");
 
 describeScreen("environment variables", () => {
-  const openShared = shareScreen({ page: { initialScript: countActions } });
+  const openShared = shareScreen();
 
   async function openPasting(shop: Parameters<typeof openShared>[0]) {
     const window = await openShared(shop);
@@ -15,36 +13,6 @@ describeScreen("environment variables", () => {
     await window.expand(title);
     return { ...window, copy, variables: window.field(title) };
   }
-
-  test("ten are pasted and saved with three actions, after a preview of what is new and what changes", async () => {
-    const { page, copy, variables, stored, focused, edits } = await openPasting({
-      "svc.envvars": [
-        { name: "KEY_3", value: "old" },
-        { name: "OWN", value: "1" },
-      ],
-    });
-    await copy(lines(10));
-    const keys = () => page.evaluate<number>("actions.keys");
-    const before = await keys();
-    await press(page, "ControlOrMeta+v");
-    await reads(variables, "New: KEY_0, KEY_1, KEY_2, KEY_4, KEY_5, KEY_6, KEY_7, KEY_8, KEY_9");
-    await reads(variables, "Changed: KEY_3");
-    expect(await edits.count()).toBe(0);
-    await poll(focused).toBe("button Add 9 and change 1 variable");
-    await press(page, "Enter");
-    await reads(edits, "1 edit");
-    await press(page, "ControlOrMeta+s");
-    await edits.waitFor({ state: "detached" });
-    // Each modifier is a key of its own.
-    expect(await keys()).toBe(before + 5);
-    const all = (await stored("svc.envvars")) as readonly { readonly name: string; readonly value: string }[];
-    expect(all.slice(0, 3)).toEqual([
-      { name: "KEY_3", value: "value 3" },
-      { name: "OWN", value: "1" },
-      { name: "KEY_0", value: "value 0" },
-    ]);
-    expect(all).toHaveLength(11);
-  });
 
   test("a text that is no env file says in which line, and is no name; Cancel changes nothing", async () => {
     const { page, copy, variables, edits } = await openPasting({ "svc.envvars": [{ name: "ONE", value: "1" }] });
