@@ -2,7 +2,7 @@ import { exec } from "node:child_process";
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eras, startAgent } from "../helpers/agent.ts";
 import {
   addRepositories,
@@ -119,6 +119,18 @@ describe.each(eras)("the official client, with the protocol %s", (version, optio
 describe.each(eras)(
   "a refused call says why, with a code and the next step, with the protocol %s",
   (_version, options) => {
+    // What is refused changes nothing, so that all rows share an agent.
+    let home: CommandHome;
+    let agent: Awaited<ReturnType<typeof startAgent>>;
+    beforeAll(async () => {
+      home = await makeShop(["svc.timeout=30"]);
+      agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
+    });
+    afterAll(async () => {
+      await agent[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    });
+
     test.each([
       ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
       ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
@@ -139,8 +151,6 @@ describe.each(eras)(
       ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
       ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
     ] as const)("%s", async (_, tool, args, code) => {
-      await using home = await makeShop(["svc.timeout=30"]);
-      await using agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
       expect(await agent.call(tool, { ...args })).toMatchObject({
         isError: true,
         errors: [{ code, message: expect.any(String) }],
