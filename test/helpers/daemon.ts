@@ -156,11 +156,15 @@ export async function connectClient(url: string, key: TestKey) {
   };
 }
 
-/** Waits until the condition is true; a test that hangs fails, naming what it waited for. */
+/**
+ * Waits until the condition is true; a test that hangs fails, naming what it waited for. It asks ever more rarely, each time after a tenth
+ * of the time that it has waited: what it waits for needs the processor too.
+ */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = Date.now() + patience;
+  const begin = Date.now();
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
-    await delay(5);
+    const waited = Date.now() - begin;
+    if (waited > patience) throw new Error(`waited in vain for ${what}`);
+    await delay(Math.min(Math.max(waited / 10, 5), 50));
   }
 }
