@@ -36,7 +36,8 @@ async function throttle(page: Page): Promise<void> {
   await session.send("Emulation.setCPUThrottlingRate", { rate: slowPages });
 }
 
-async function browserPath(): Promise<string | undefined> {
+/** Where the browser is: the one of the npm package is unpacked by the first call. */
+export async function browserPath(): Promise<string | undefined> {
   if (process.platform === "linux" && process.arch === "x64") {
     const { default: packaged } = await import("@sparticuz/chromium");
     return packaged.executablePath();
