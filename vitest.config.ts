@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { patience } from "./test/helpers/patience.ts";
 
 /**
@@ -27,8 +28,17 @@ const longTests = [
   "test/shared/schema/compile-schema.test.ts",
 ];
 
+/** Puts the quick tests last, so that no long file runs alone at the end. */
+class QuickLast extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isQuick = ({ project }: TestSpecification) => Number(project.name === "quick");
+    return (await super.sort(files)).toSorted((one, other) => isQuick(one) - isQuick(other));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: QuickLast },
     // Tests assert no durations. This only stops a test that hangs, and later than its own waits, which say what they wait for.
     testTimeout: 4 * patience,
     hookTimeout: 4 * patience,
