@@ -392,7 +392,7 @@ describe.concurrent("repoconf backup --restore", () => {
       file("settings.json", { ...settings, log: { address: "nats://others.test/x" } }),
       file("scopes/tasks.schema.json", { type: "object", properties }),
       file("repos/blog.json", {
-        name: "blog",
+        name: "weblog",
         config: { svc: { envvars }, tasks: { run: "own task", variable: null } },
       }),
       file("repos/site.json", { name: "site", path: "/of/others", inTree: true }),
@@ -404,8 +404,8 @@ describe.concurrent("repoconf backup --restore", () => {
       "settings.json keeps all values on another server",
       "settings.json lets pages of this address connect",
       "tasks.run runs as a command, with this default in every repository",
-      "tasks.run runs as a command, in blog",
-      "svc.envvars runs as a command, in blog",
+      "tasks.run runs as a command, in weblog (blog)",
+      "svc.envvars runs as a command, in weblog (blog)",
       "/of/others belongs to a repository, in site",
     ];
     const values = ["steal", "nats://others.test/x", "https://others.test", "make theirs", "own task", `"/of/others"`];

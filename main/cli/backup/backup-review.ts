@@ -25,7 +25,7 @@ interface Brought {
   readonly where: string;
   /** Shown only on a terminal that is asked: it may be a secret. */
   readonly value?: JsonValue;
-  /** The repositories that have the value. */
+  /** The repositories that have the value, as people know them. */
   readonly repos: string[];
 }
 
@@ -99,10 +99,12 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
     ownRepositories.set(id, found);
     return found;
   };
+  const names = new Map<string, string>();
   await readTexts(file, /^(repos|log)\//, async (path, text) => {
     const id = /^repos\/(.+)\.json$/.exec(path)?.[1];
     if (id !== undefined) {
-      const [{ config, folder }, ours] = [await repositoryIn(async () => text), await ownRepository(id)];
+      const [{ name = id, config, folder }, ours] = [await repositoryIn(async () => text), await ownRepository(id)];
+      if (name !== id) names.set(id, `${name} (${id})`);
       addValues(id, config, ours.config);
       if (folder !== undefined && folder !== ours.folder) add(id, { where: folder, what: "belongs to a repository" });
       return;
@@ -115,7 +117,9 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
         addValues(repo, applyConfigEdits({}, edits), (await ownRepository(repo)).config);
     }
   });
-  return [...brought, ...groups.values()];
+  // What was removed has only an id.
+  const named = [...groups.values()].map(one => ({ ...one, repos: one.repos.map(id => names.get(id) ?? id) }));
+  return [...brought, ...named];
 }
 
 /** Null means that a variable is not set. */
@@ -154,6 +158,7 @@ async function settingsIn(read: () => Promise<string | null>): Promise<SettingsV
 }
 
 interface Repository {
+  readonly name?: string;
   readonly config: Config;
   readonly folder?: string;
 }
@@ -161,8 +166,11 @@ interface Repository {
 const noRepository: Repository = { config: {} };
 
 async function repositoryIn(read: () => Promise<string | null>): Promise<Repository> {
-  const { config, path } = (await valid(async () => parseJsonText((await read()) ?? "{}").value)) ?? {};
-  return { config: isConfig(config) ? config : {}, ...(typeof path === "string" && { folder: path }) };
+  const { name, config, path } = (await valid(async () => parseJsonText((await read()) ?? "{}").value)) ?? {};
+  return {
+    ...(typeof name === "string" && { name }),
+    ...{ config: isConfig(config) ? config : {}, ...(typeof path === "string" && { folder: path }) },
+  };
 }
 
 async function valid<Result>(make: () => Result | Promise<Result>): Promise<Result | undefined> {
