@@ -1,5 +1,3 @@
-import { useEffect, useState } from "react";
-import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
 import { byActor } from "../page/by-actor.ts";
@@ -7,6 +5,7 @@ import { type ComparedSide, sideAt, textOfSide } from "../state/compared-side.ts
 import { daemon } from "../state/connection.ts";
 import { addressOf } from "../state/place.ts";
 import { findRepository, useScreen } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 import { RepositoryChoice } from "./repository-choice.tsx";
 
 /** The maximum of revisions to choose from, newest first; older ones can be chosen in the history. */
@@ -63,11 +62,11 @@ interface ValuesChoiceProps {
 /** Which values of a repository: the current ones, those in its file if they differ, or those of a revision. */
 function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   const entry = useScreen(state => findRepository(state, repo));
-  const revisions = useRevisions(repo, entry?.revision);
+  const revisions = useAnswer(() => revisionsOf(repo), [repo, entry?.revision]);
   const file = textOfSide({ kind: "file", repo });
   const options = new Map([[repo, "Its current values"]]);
   if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "The values in its file");
-  for (const { revision, time, actor } of revisions) {
+  for (const { revision, time, actor } of revisions?.repo === repo ? revisions.entries : []) {
     const text = `Revision ${revision}, ${ago(time)} ${byActor(actor)}`;
     options.set(textOfSide({ kind: "revision", repo, revision }), text);
   }
@@ -87,23 +86,7 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   );
 }
 
-/** The revisions of a repository whose newest is `newest`; empty while they are not loaded. */
-function useRevisions(repo: string, newest: number | undefined): readonly HistoryEntry[] {
-  const connected = useScreen(state => state.connection === "connected");
-  const [found, setFound] = useState<{ readonly repo: string; readonly entries: readonly HistoryEntry[] }>();
-  useEffect(() => {
-    if (newest === undefined || !connected) return;
-    let isWanted = true;
-    daemon()
-      .run("history/list", { repo, limit: maxRevisions })
-      .then(
-        entries => isWanted && setFound({ repo, entries }),
-        // Without revisions the current values can still be compared, and the history shows the problem.
-        () => {},
-      );
-    return () => {
-      isWanted = false;
-    };
-  }, [repo, newest, connected]);
-  return found?.repo === repo ? found.entries : [];
+/** Without revisions the current values can still be compared, and the history shows the problem. */
+async function revisionsOf(repo: string) {
+  return { repo, entries: await daemon().run("history/list", { repo, limit: maxRevisions }) };
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useState } from "react";
 import { limits } from "../../shared/limits.ts";
 import type { FoundHistoryEntry, ListedKey } from "../../shared/protocol.ts";
 import { RevertChangesDialog } from "../activity/revert-changes-dialog.tsx";
@@ -6,6 +6,7 @@ import { When } from "../page/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
+import { useAnswer } from "../state/use-answer.ts";
 
 /** How far back changes of keys are looked for. */
 const longest = "7d";
@@ -21,23 +22,10 @@ const spans: readonly (readonly [since: string, title: string])[] = [
  * all histories is too much for each time that the list of keys is loaded.
  */
 export function useLastChanges(moment: string): ReadonlyMap<string, FoundHistoryEntry> {
-  const [last, setLast] = useState<ReadonlyMap<string, FoundHistoryEntry>>(new Map());
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as above.
-  useEffect(() => {
-    let isWanted = true;
-    const load = async () => {
-      const query = `since:${longest}`;
-      const { result } = await daemon().request("history/search", { query, limit: limits.pageLength });
-      const found = new Map<string, FoundHistoryEntry>();
-      for (const entry of result) if (entry.key !== undefined && !found.has(entry.key)) found.set(entry.key, entry);
-      if (isWanted) setLast(found);
-    };
-    // The keys are shown without it.
-    load().catch(() => {});
-    return () => {
-      isWanted = false;
-    };
-  }, [moment]);
+  const query = { query: `since:${longest}`, limit: limits.pageLength };
+  const { result } = useAnswer(() => daemon().request("history/search", query), [moment]) ?? {};
+  const last = new Map<string, FoundHistoryEntry>();
+  for (const entry of result ?? []) if (entry.key !== undefined && !last.has(entry.key)) last.set(entry.key, entry);
   return last;
 }
 

@@ -1,11 +1,12 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { MatrixRow, RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
-import { type MatrixSort, useScreen } from "../state/store.ts";
+import type { MatrixSort } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 
 interface Known {
   readonly field: string;
@@ -21,26 +22,14 @@ export function useSortedRows(
   rows: readonly RepositoryEntry[],
   sort: MatrixSort | undefined,
 ): readonly RepositoryEntry[] {
-  const connected = useScreen(state => state.connection === "connected");
-  const [known, setKnown] = useState<Known>();
   const ids = useMemo(() => rows.map(({ id }) => id).join(" "), [rows]);
   const field = sort?.field;
-  useEffect(() => {
-    if (field === undefined || ids === "" || !connected) return;
-    let isWanted = true;
-    cellsOf(ids.split(" "), [field]).then(
-      cells => {
-        const { scope = "", field: name = "" } = splitConfigPath(field) ?? {};
-        const values = new Map(cells.map(({ repo, config }) => [repo, configValue(config, scope, name)]));
-        if (isWanted) setKnown({ field, values });
-      },
-      // The connection is lost, which is already shown; the next one asks again.
-      () => {},
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [ids, field, connected]);
+  const known = useAnswer(async (): Promise<Known | undefined> => {
+    if (field === undefined || ids === "") return undefined;
+    const { scope = "", field: name = "" } = splitConfigPath(field) ?? {};
+    const cells = await cellsOf(ids.split(" "), [field]);
+    return { field, values: new Map(cells.map(({ repo, config }) => [repo, configValue(config, scope, name)])) };
+  }, [ids, field]);
   return useMemo(() => {
     if (sort === undefined || known?.field !== sort.field) return rows;
     const { values } = known;

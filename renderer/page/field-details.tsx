@@ -1,6 +1,6 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import type { Explanation, HistoryEntry } from "../../shared/protocol.ts";
+import type { HistoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { limitsText } from "../fields/limits.ts";
 import { resolvedIn } from "../fields/resolved-schema.ts";
@@ -10,6 +10,7 @@ import { daemon } from "../state/connection.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import { addressOf } from "../state/place.ts";
 import { editKey, useScreen } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FoldedText } from "./folded-text.tsx";
@@ -41,28 +42,12 @@ function Details({ repo, scope, field, schema: own }: FieldDetailsProps) {
   const edit = useScreen(state => state.pending.get(editKey(repo, scope, field)));
   const schema = schemaOfEdit(own, edit);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
-  const [explanation, setExplanation] = useState<Explanation>();
-  const [changes, setChanges] = useState<readonly HistoryEntry[]>();
   const [reverting, setReverting] = useState<number>();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision may be a change of it, or of its place in the file.
-  useEffect(() => {
-    let isWanted = true;
-    void Promise.all([
-      daemon().run("config/explain", { repo, field: path }),
-      daemon().run("history/list", { repo, field: path, limit: shownChanges }),
-    ]).then(
-      ([explained, listed]) => {
-        if (!isWanted) return;
-        setExplanation(explained);
-        setChanges(listed.filter(({ source }) => source !== "forget"));
-      },
-      // The connection is lost, which is already reported, or the field no longer exists.
-      () => {},
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [repo, path, revision]);
+  // A new revision may be a change of it, or of its place in the file.
+  const when = [repo, path, revision];
+  const explanation = useAnswer(() => daemon().run("config/explain", { repo, field: path }), when);
+  const listed = useAnswer(() => daemon().run("history/list", { repo, field: path, limit: shownChanges }), when);
+  const changes = listed?.filter(({ source }) => source !== "forget");
   const root = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
   const known = resolvedIn(root, schema);
   const limits = limitsText(known, root);

@@ -1,9 +1,9 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { Finding } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
-import { useScreen } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 
 interface DismissProps {
   readonly finding: string;
@@ -33,18 +33,8 @@ export function Dismiss({ finding, onDismissed }: DismissProps) {
 
 /** What the daemon found about the home as a whole, nearly always at its start; and drops one that was dismissed. */
 export function useFoundInHome(): [readonly Finding[], (id: string) => void] {
-  const connection = useScreen(state => state.connection);
-  const [found, setFound] = useState<readonly Finding[]>([]);
-  useEffect(() => {
-    if (connection !== "connected") return;
-    let isCurrent = true;
-    daemon()
-      .run("daemon/status", {})
-      .then(({ findings = [] }) => isCurrent && setFound(findings.filter(({ repo }) => repo === undefined)))
-      .catch(() => {});
-    return () => {
-      isCurrent = false;
-    };
-  }, [connection]);
-  return [found, id => setFound(some => some.filter(one => one.id !== id))];
+  const [dropped, setDropped] = useState<readonly string[]>([]);
+  const { findings = [] } = useAnswer(() => daemon().run("daemon/status", {}), []) ?? {};
+  const found = findings.filter(({ id, repo }) => repo === undefined && !dropped.includes(id));
+  return [found, id => setDropped([...dropped, id])];
 }

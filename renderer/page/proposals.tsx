@@ -1,4 +1,3 @@
-import { useEffect, useState } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { ProposedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/scope-schema.ts";
@@ -6,6 +5,7 @@ import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 import { When } from "./when.tsx";
@@ -13,21 +13,7 @@ import { When } from "./when.tsx";
 /** What keys without the right to set commands propose, kept up to date while a page shows it. */
 export function useProposals(): readonly ProposedValue[] {
   const changes = useScreen(state => state.proposalChanges);
-  const connected = useScreen(state => state.connection === "connected");
-  const [proposals, setProposals] = useState<readonly ProposedValue[]>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the proposals asks for them anew.
-  useEffect(() => {
-    if (!connected) return;
-    let isWanted = true;
-    daemon()
-      .run("proposal/list", {})
-      .then(all => isWanted && setProposals(all))
-      .catch(() => {});
-    return () => {
-      isWanted = false;
-    };
-  }, [changes, connected]);
-  return proposals;
+  return useAnswer(() => daemon().run("proposal/list", {}), [changes]) ?? [];
 }
 
 type Pending = "Reading…" | "Setting…" | "Declining…";

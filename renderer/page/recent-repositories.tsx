@@ -1,7 +1,7 @@
-import { useEffect, useState } from "react";
 import { daemon } from "../state/connection.ts";
 import { addressOf } from "../state/place.ts";
 import { findRepository, useScreen } from "../state/store.ts";
+import { useAnswer } from "../state/use-answer.ts";
 
 const maxShown = 6;
 /** What the owner changed lately, of which a page is enough. */
@@ -11,22 +11,8 @@ const mine = { query: "by:owner since:7d", limit: 100 };
 export function RecentRepositories() {
   const repositories = useScreen(state => state.repositories);
   const recent = useScreen(state => state.recent);
-  const connected = useScreen(state => state.connection === "connected");
-  const [changed, setChanged] = useState<readonly string[]>([]);
-  useEffect(() => {
-    if (!connected) return;
-    let isWanted = true;
-    daemon()
-      .request("history/search", mine)
-      .then(
-        ({ result }) => isWanted && setChanged((result ?? []).map(({ repo }) => repo)),
-        // Those that were shown are there without it.
-        () => {},
-      );
-    return () => {
-      isWanted = false;
-    };
-  }, [connected]);
+  const { result: changes } = useAnswer(() => daemon().request("history/search", mine), []) ?? {};
+  const changed = (changes ?? []).map(({ repo }) => repo);
   const shown = recent.flatMap(place => (place.page === "repo" ? [place.repo] : []));
   const entries = [...new Set([...shown, ...changed])].flatMap(id => findRepository({ repositories }, id) ?? []);
   if (entries.length === 0) return undefined;
