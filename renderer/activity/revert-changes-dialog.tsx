@@ -1,8 +1,7 @@
-import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import type { FoundHistoryEntry } from "../../shared/protocol.ts";
-import { ChangeFoot } from "../dialogs/change-foot.tsx";
-import { Modal } from "../dialogs/modal.tsx";
+import { ActionDialog } from "../dialogs/action-dialog.tsx";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
@@ -34,9 +33,7 @@ export function RevertChangesDialog({ title, name, find, onClose, children }: Re
   const repositories = useScreen(state => state.repositories);
   const [entries, setEntries] = useState<readonly FoundHistoryEntry[]>([]);
   const [preview, setPreview] = useState<BatchPreview>();
-  const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
   useEffect(() => {
     let isWanted = true;
     setPreview(undefined);
@@ -54,61 +51,45 @@ export function RevertChangesDialog({ title, name, find, onClose, children }: Re
       isWanted = false;
     };
   }, [find, scopes]);
-  const revert = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const why = reason.trim();
-      const outcome = await undoEntries(daemon(), entries, {
-        reason: why === "" ? `undo of ${name}` : why,
-        batch: `undo of ${name.slice(0, 60)} at ${Date.now()}`,
-      });
-      notifyUndone(outcome);
-      onClose();
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
+  const revert = async (reason: string) => {
+    const how = { reason: reason || `undo of ${name}`, batch: `undo of ${name.slice(0, 60)} at ${Date.now()}` };
+    notifyUndone(await undoEntries(daemon(), entries, how));
   };
   const count = (preview?.parts ?? []).flatMap(part => part.repositories).length;
   return (
-    <Modal title={title} onClose={onClose}>
-      <form className="review" onSubmit={event => void revert(event)}>
-        {children}
-        {preview === undefined && problem === undefined && <p className="hint">Checking what it would change…</p>}
-        {preview !== undefined && count === 0 && <p>Nothing left to revert.</p>}
-        <FirstOnes most={maxShown} what="different changes">
-          {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
-            <section key={some[0]}>
-              <h3>
-                <RepositoryLinks repositories={some} />
-              </h3>
-              <DiffTable changes={changes} most={maxShown} />
-            </section>
-          ))}
-        </FirstOnes>
-        {preview !== undefined && preview.left.length > 0 && (
-          <section aria-labelledby="batch-left">
-            <h3 id="batch-left">Not changed</h3>
-            <FirstOnes most={maxShown} what="fields that are not changed">
-              {preview.left.map(one => (
-                <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
-              ))}
-            </FirstOnes>
+    <ActionDialog
+      title={title}
+      action={[`Revert in ${count === 1 ? "1 repository" : `${count} repositories`}`, "Reverting…"]}
+      unavailable={count === 0}
+      asksReason
+      problem={problem}
+      onSubmit={revert}
+      onClose={onClose}
+    >
+      {children}
+      {preview === undefined && problem === undefined && <p className="hint">Checking what it would change…</p>}
+      {preview !== undefined && count === 0 && <p>Nothing left to revert.</p>}
+      <FirstOnes most={maxShown} what="different changes">
+        {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
+          <section key={some[0]}>
+            <h3>
+              <RepositoryLinks repositories={some} />
+            </h3>
+            <DiffTable changes={changes} most={maxShown} />
           </section>
-        )}
-        <ChangeFoot
-          reason={reason}
-          onReason={setReason}
-          problem={problem}
-          unavailable={count === 0}
-          pending={busy && "Reverting…"}
-          onClose={onClose}
-        >
-          Revert in {count === 1 ? "1 repository" : `${count} repositories`}
-        </ChangeFoot>
-      </form>
-    </Modal>
+        ))}
+      </FirstOnes>
+      {preview !== undefined && preview.left.length > 0 && (
+        <section aria-labelledby="batch-left">
+          <h3 id="batch-left">Not changed</h3>
+          <FirstOnes most={maxShown} what="fields that are not changed">
+            {preview.left.map(one => (
+              <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
+            ))}
+          </FirstOnes>
+        </section>
+      )}
+    </ActionDialog>
   );
 }
 

@@ -1,7 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from "react";
-import { Button } from "../button.tsx";
-import { Failure } from "../fields/problems.tsx";
 import { messageOf } from "../state/notices.ts";
+import { DialogFoot } from "./dialog-foot.tsx";
 import { Modal } from "./modal.tsx";
 
 interface ActionDialogProps {
@@ -9,15 +8,20 @@ interface ActionDialogProps {
   /** What the button says, and what it says while it is under way. */
   readonly action: readonly [text: string, pending: string];
   readonly unavailable?: boolean;
+  /** It changes values: the person may say why, which stays in the history. */
+  readonly asksReason?: boolean;
+  /** Why nothing can be done, before it is tried. */
+  readonly problem?: string | undefined;
   readonly children: ReactNode;
-  /** Rejects with the reason if it cannot be done. */
-  onSubmit(): Promise<void>;
+  /** Rejects with a message if it cannot be done. `reason`: empty if none is given. */
+  onSubmit(reason: string): Promise<void>;
   onClose(): void;
 }
 
 /** A dialog that does one thing, such as removing a repository or ending a session: it closes once that is done, and says why it is not. */
 export function ActionDialog(props: ActionDialogProps) {
-  const { title, action, unavailable = false, children, onSubmit, onClose } = props;
+  const { title, action, unavailable = false, asksReason, children, onSubmit, onClose } = props;
+  const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const [pending, setPending] = useState(false);
   const submit = async (event: FormEvent) => {
@@ -26,7 +30,7 @@ export function ActionDialog(props: ActionDialogProps) {
     setPending(true);
     setProblem(undefined);
     try {
-      await onSubmit();
+      await onSubmit(reason.trim());
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
@@ -37,15 +41,15 @@ export function ActionDialog(props: ActionDialogProps) {
     <Modal title={title} onClose={onClose}>
       <form className="review" onSubmit={event => void submit(event)}>
         {children}
-        <Failure text={problem} />
-        <p className="dialog-tools">
-          <button type="button" className="button button-quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <Button type="submit" className="button button-main" unavailable={unavailable} pending={pending && action[1]}>
-            {action[0]}
-          </Button>
-        </p>
+        <DialogFoot
+          {...(asksReason && { reason, onReason: setReason })}
+          problem={problem ?? props.problem}
+          unavailable={unavailable}
+          pending={pending && action[1]}
+          onClose={onClose}
+        >
+          {action[0]}
+        </DialogFoot>
       </form>
     </Modal>
   );

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { ChangeFoot } from "../dialogs/change-foot.tsx";
+import { DialogFoot } from "../dialogs/dialog-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { cancelSaving, saveEdits } from "../state/saving.ts";
 import { screenStore, useScreen } from "../state/store.ts";
@@ -37,7 +37,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
       >
         <EditsDiff />
         {pending.size === 0 && <p>Nothing to save.</p>}
-        <ChangeFoot
+        <DialogFoot
           reason={reason}
           onReason={setReason}
           problem={problem}
@@ -46,7 +46,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           onClose={saving === undefined ? onClose : cancelSaving}
         >
           Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}
-        </ChangeFoot>
+        </DialogFoot>
       </form>
     </Modal>
   );

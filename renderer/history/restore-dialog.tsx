@@ -1,7 +1,6 @@
-import { type FormEvent, useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { Config } from "../../shared/config.ts";
-import { ChangeFoot } from "../dialogs/change-foot.tsx";
-import { Modal } from "../dialogs/modal.tsx";
+import { ActionDialog } from "../dialogs/action-dialog.tsx";
 import { changesBetween } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
@@ -25,9 +24,7 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   const opened = useScreen(state => state.opened.get(repo));
   const [past, setPast] = useState<Config>();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
-  const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
   useEffect(() => {
     openRepository(repo)
       .then(() => daemon().run("config/list", { repo, revision: to, stored: true }))
@@ -39,65 +36,45 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
     return changesBetween(stored ?? {}, past, scopes).filter(({ path }) => fields?.includes(path) !== false);
   }, [past, stored, scopes, fields]);
   const wanted = (changes ?? []).map(({ path }) => path).filter(path => !left.has(path));
-  const restore = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const revision = opened?.revision ?? 0;
-      const options = {
-        repo,
-        to,
-        fields: wanted,
-        revision,
-        atomic: true,
-        batch: newBatch(),
-        ...(reason.trim() !== "" && { reason: reason.trim() }),
-      };
-      const [changed] = await daemon().run("history/restore", options);
-      await openRepository(repo, true);
-      if (changed !== undefined) {
-        const { revision: saved, batch = "" } = changed;
-        rememberSaved({ saved: [{ repo, revision: saved, fields: wanted, batch }] });
-      }
-      notify("done", `Restored the values of revision ${to}.`);
-      onClose();
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
+  const restore = async (reason: string) => {
+    const revision = opened?.revision ?? 0;
+    const how = { revision, atomic: true, batch: newBatch(), ...(reason !== "" && { reason }) };
+    const [changed] = await daemon().run("history/restore", { repo, to, fields: wanted, ...how });
+    await openRepository(repo, true);
+    if (changed !== undefined) {
+      const { revision: saved, batch = "" } = changed;
+      rememberSaved({ saved: [{ repo, revision: saved, fields: wanted, batch }] });
     }
+    notify("done", `Restored the values of revision ${to}.`);
   };
   return (
-    <Modal title={title} onClose={onClose}>
-      <form className="review" onSubmit={event => void restore(event)}>
-        {changes?.length === 0 && <p>These values are already stored.</p>}
-        {changes !== undefined && changes.length > 0 && (
-          <DiffTable
-            changes={changes}
-            actions={({ path }) => [
-              {
-                key: "leave-out",
-                text: left.has(path) ? "Include" : "Exclude",
-                run: () =>
-                  setLeft(before => {
-                    const next = new Set(before);
-                    if (!next.delete(path)) next.add(path);
-                    return next;
-                  }),
-              },
-            ]}
-          />
-        )}
-        <ChangeFoot
-          reason={reason}
-          onReason={setReason}
-          problem={problem}
-          unavailable={wanted.length === 0}
-          pending={busy && "Restoring…"}
-          onClose={onClose}
-        >
-          Restore {wanted.length === 1 ? "1 field" : `${wanted.length} fields`}
-        </ChangeFoot>
-      </form>
-    </Modal>
+    <ActionDialog
+      title={title}
+      action={[`Restore ${wanted.length === 1 ? "1 field" : `${wanted.length} fields`}`, "Restoring…"]}
+      unavailable={wanted.length === 0}
+      asksReason
+      problem={problem}
+      onSubmit={restore}
+      onClose={onClose}
+    >
+      {changes?.length === 0 && <p>These values are already stored.</p>}
+      {changes !== undefined && changes.length > 0 && (
+        <DiffTable
+          changes={changes}
+          actions={({ path }) => [
+            {
+              key: "leave-out",
+              text: left.has(path) ? "Include" : "Exclude",
+              run: () =>
+                setLeft(before => {
+                  const next = new Set(before);
+                  if (!next.delete(path)) next.add(path);
+                  return next;
+                }),
+            },
+          ]}
+        />
+      )}
+    </ActionDialog>
   );
 }

@@ -2,9 +2,10 @@ import type { ReactNode } from "react";
 import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
 
-interface ChangeFootProps {
-  readonly reason: string;
-  onReason(reason: string): void;
+interface DialogFootProps {
+  /** Of a dialog that changes values: the reason for the history. */
+  readonly reason?: string;
+  onReason?(reason: string): void;
   /** The error of the request. */
   readonly problem: string | undefined;
   /** Whether the action is currently unavailable. */
@@ -16,14 +17,16 @@ interface ChangeFootProps {
   readonly children: ReactNode;
 }
 
-/** The bottom of a dialog that changes values, in sight however long it is: the reason for the history, errors, and the two buttons. */
-export function ChangeFoot({ reason, onReason, problem, unavailable, pending, onClose, children }: ChangeFootProps) {
+/** The bottom of a dialog, with errors and the two buttons; of one that changes values in sight, however long it is. */
+export function DialogFoot({ reason, onReason, problem, unavailable, pending, onClose, children }: DialogFootProps) {
   return (
-    <div className="change-foot">
-      <label className="labelled">
-        Reason <span className="hint">(optional; it stays in the history)</span>
-        <input className="input" maxLength={1000} value={reason} onChange={event => onReason(event.target.value)} />
-      </label>
+    <div className={reason === undefined ? undefined : "change-foot"}>
+      {reason !== undefined && (
+        <label className="labelled">
+          Reason <span className="hint">(optional; it stays in the history)</span>
+          <input className="input" maxLength={1000} value={reason} onChange={event => onReason?.(event.target.value)} />
+        </label>
+      )}
       <Failure text={problem} />
       <p className="dialog-tools">
         <button type="button" className="button button-quiet" onClick={onClose}>
