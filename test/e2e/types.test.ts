@@ -13,6 +13,7 @@ const shop = {
   properties: {
     port: { title: "Port", description: hostile, type: "integer", default: 80 },
     "max-size": { type: "number", default: 1.5 },
+    sizes: { type: "object", properties: { "9type": { type: "integer" }, "2-xl": { type: "integer" } }, default: {} },
     class: { type: ["string", "null"], default: null },
     mode: { enum: ["fast", 'it\'s "slow"', "\\"], default: "fast" },
     level: { enum: [1, 2.5, null], default: 1 },
@@ -142,6 +143,9 @@ test("Go's types are structs, line by line as Go has them (no compiler of Go run
     'MaxSize float64 `json:"max-size"`',
     'Class *string `json:"class"`',
     'Hosts []ShopHostsItem `json:"hosts"`',
+    // A field that begins with a small letter is not read from JSON, and type is a word of Go.
+    'Type *int64 `json:"9type,omitempty"`',
+    'Xl *int64 `json:"2-xl,omitempty"`',
     'Weight *float64 `json:"weight,omitempty"`',
     'Options map[string]any `json:"options"`',
     'Level *float64 `json:"level"`',

@@ -163,11 +163,8 @@ export function commentLines(text: string): string[] {
 
 /** Words of letters and digits, each with a capital: `web-shop.port` is WebShopPort. "" if there is no letter to begin with. */
 export function pascalCase(name: string): string {
-  const words = name.match(/[A-Za-z0-9]+/g) ?? [];
-  return words
-    .map(word => word.slice(0, 1).toUpperCase() + word.slice(1))
-    .join("")
-    .replace(/^[0-9]+/, "");
+  const words = name.replace(/^[^A-Za-z]+/, "").match(/[A-Za-z0-9]+/g) ?? [];
+  return words.map(word => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
 }
 
 /** Gives each name once: the second `Web` is `Web2`. */
