@@ -198,6 +198,14 @@ describe.concurrent("repoconf import of what exists", () => {
     return home;
   }
 
+  test("more variables than there is room for are refused before any is put in its place", async () => {
+    await using home = await makeShop();
+    const many = Array.from({ length: 50_000 }, (_, index) => `V${index}=1\n`);
+    await writeFile(join(home.workFolder, ".env"), many.join(""));
+    await home.refuse(3, ["import", ".env", "--repo", "shop", "--yes"], "svc.envvars holds at most 262144 bytes");
+    expect(await listStored(home, "shop")).toEqual({});
+  });
+
   test("a variable becomes the field whose x-env it is, others join svc.envvars; one undo takes all of it back", async () => {
     await using home = await makePortShop();
     const before = await listStored(home, "shop");

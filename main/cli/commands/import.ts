@@ -4,6 +4,7 @@ import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
 import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { describeEffect, effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
@@ -127,7 +128,13 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
 }
 
 /** Puts the variables among those that are stored, by their names, and returns notes about them. */
-function mergeVariables({ values, variables }: ReadValues, stored: Config, fields: Fields): readonly string[] {
+function mergeVariables(read: ReadValues, stored: Config, fields: Fields): readonly string[] {
+  const { values, variables, problems } = read;
+  // To put each of many more in its place would take hours.
+  if (JSON.stringify(variables.map(({ name, text: value }) => ({ name, value }))).length > limits.valueBytes) {
+    problems.push(`${variablesField} holds at most ${limits.valueBytes} bytes, so import fewer or shorter variables.`);
+    return [];
+  }
   const { scope = "", field = "" } = splitConfigPath(variablesField) ?? {};
   const present = values.get(variablesField) ?? configValue(stored, scope, field) ?? [];
   const schema = fields.get(variablesField);

@@ -1,5 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { joinPointer } from "../../../shared/value-edit.ts";
 import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
+import { deepestNesting } from "../../files/json-text-problems.ts";
 import { CommandError } from "../output/exit-codes.ts";
 
 export type DocumentFormat = "json" | "yaml" | "toml";
@@ -23,8 +25,8 @@ export async function parseDocument(
     throw fail(error.line, error.column, error.message);
   }
   const problem = { message: "" };
-  const json = asJson(value, "", problem);
-  if (problem.message !== "") throw new CommandError(`This cannot be imported: ${name}, ${problem.message}`);
+  const json = asJson(value, [], problem);
+  if (problem.message !== "") throw new CommandError(`This cannot be imported: ${name}: ${problem.message}`);
   if (isJsonObject(json)) return json;
   throw fail(1, 1, "the text must have names and values, such as svc with timeout in it");
 }
@@ -65,12 +67,13 @@ const parsers: { readonly [format in DocumentFormat]: (content: string) => Promi
 /** With `keepsText`, numbers and booleans without quotes are texts, as they are written. */
 export async function parseYaml(content: string, keepsText = false): Promise<unknown> {
   const { parseDocument: parse, visit } = await import("yaml");
-  const document = parse(content, { intAsBigInt: true, merge: true });
+  const document = parse(content, { intAsBigInt: true, merge: true, logLevel: "error" });
   // A tag that is not understood is a warning, and would lose what it means.
   const [first] = [...document.errors, ...document.warnings];
   if (first !== undefined) {
-    const [message = ""] = first.message.split(/ at line \d|\n/);
-    throw new PlacedError(message, first.linePos?.[0].line, first.linePos?.[0].col);
+    const [message = ""] = first.message.split(/ at line \d|; please use|\n/);
+    const shown = message.startsWith("Maximum call stack") ? tooDeep : message;
+    throw new PlacedError(shown, first.linePos?.[0].line, first.linePos?.[0].col);
   }
   if (keepsText)
     visit(document, {
@@ -87,19 +90,26 @@ export async function parseYaml(content: string, keepsText = false): Promise<unk
   }
 }
 
+const tooDeep = `values are nested more than ${deepestNesting} levels deep`;
+
 /** A parsed value as JSON. What JSON cannot say is a problem: none of it is rounded or left out. */
-function asJson(value: unknown, place: string, problem: { message: string }): JsonValue {
+function asJson(value: unknown, place: readonly string[], problem: { message: string }): JsonValue {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "bigint" && BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)))
     return Number(value);
   if (typeof value === "number" && Number.isFinite(value)) return value;
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map((item, index) => asJson(item, `${place}/${index}`, problem));
-  if (typeof value === "object") {
+  // Also what contains itself.
+  if (place.length > deepestNesting) problem.message = `${tooDeep}.`;
+  else if (Array.isArray(value)) return value.map((item, index) => asJson(item, [...place, String(index)], problem));
+  // A set, a map in order or bytes are other objects.
+  else if (typeof value === "object" && [null, Object.prototype].includes(Object.getPrototypeOf(value))) {
     const members = Object.entries(value);
-    if (members.some(([name]) => name === "__proto__")) problem.message = `${place}: a member is called __proto__.`;
-    return Object.fromEntries(members.map(([name, member]) => [name, asJson(member, `${place}/${name}`, problem)]));
-  }
-  problem.message = `${place}: JSON has no such value; write it in quotes, as text.`;
+    if (members.some(([name]) => name === "__proto__"))
+      problem.message = `${where(place)}a member is called __proto__.`;
+    return Object.fromEntries(members.map(([name, member]) => [name, asJson(member, [...place, name], problem)]));
+  } else problem.message = `${where(place)}JSON has no such value; write it in quotes, as text.`;
   return null;
 }
+
+const where = (place: readonly string[]) => (place.length === 0 ? "" : `${joinPointer(place)}: `);

@@ -1,4 +1,5 @@
 import { type FoundVariables, lineCounter, VariableCollector } from "../../../shared/import/found-variables.ts";
+import { shortenedList } from "../../../shared/shortened.ts";
 import { withPlainExports } from "../environment/formats.ts";
 
 /** One word as every POSIX shell and bash read it, if no part of it needs a shell. */
@@ -47,10 +48,10 @@ export function readShell(script: string): FoundVariables {
     if (!/^\s*(?:#[^\n]*)?\n?$/.test(one)) skipped.push({ line, text: one });
     at += one.length;
   }
-  const { variables } = found.found;
+  const known = new Set(found.found.variables.map(({ name }) => name));
   for (const { line, text: command } of skipped) {
-    const named = variables.filter(({ name }) => new RegExp(String.raw`\b${name}\b`).test(command));
-    const names = named.map(({ name }) => name).join(", ");
+    const named = new Set(command.match(/\w+/g)?.filter(word => known.has(word)));
+    const names = shortenedList([...named], 10);
     found.notes.push(
       `Line ${line} is left out, because only a shell can run it${names === "" ? "." : `; it names ${names}, which may have another text after it.`}`,
     );

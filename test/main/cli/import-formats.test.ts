@@ -277,4 +277,25 @@ describe("tables", () => {
     const db = await read("stack.compose.yaml", undefined, { format, service: "db" });
     expect(textsOf(db)).toEqual({ POSTGRES_USER: "shop", POSTGRES_PASSWORD: "a=b=c" });
   });
+
+  test.each([
+    ["a: !!set { x }", "/a: JSON has no such value"],
+    ["a: !!omap [x: 1]", "/a: JSON has no such value"],
+    ["a/b: [!!binary aGk=]", "/a~1b/0: JSON has no such value"],
+    ["a: &a [*a]", "nested more than 64 levels deep"],
+    [`a: ${"[".repeat(50_000)}`, "nested more than 64 levels deep"],
+    ["__proto__: 1", "x.yaml: a member is called __proto__"],
+    ["a: 1\n---\na: 2", "multiple documents$"],
+    ["a: 1\na: 2", "Map keys must be unique"],
+    [`a: &a [1, 1]\nb: [${"*a, ".repeat(101)}]`, "Excessive alias count"],
+  ])("YAML that is no JSON is refused, and nothing of it is left out: %j", async (text, why) => {
+    await expect(read("x.yaml", text)).rejects.toThrow(new RegExp(why));
+  });
+});
+
+test("the time for a long script grows with its lines only", () => {
+  const lines = Array.from({ length: 20_000 }, (_, index) => `export V${index}=x\nuse V${index}\n`);
+  const { variables, notes } = readShell(lines.join(""));
+  expect([variables.length, notes.length]).toEqual([20_000, 20_000]);
+  expect(notes.at(-1)).toContain("it names V19999");
 });
