@@ -163,4 +163,21 @@ describe("repoconf run --watch", () => {
     await command.ended;
     expect(command.output()).toBe("start one\nend\nstart two\nend\n");
   });
+
+  test("a value that comes to wait for trust, as by a checkout, is told once, and the command keeps its environment", async () => {
+    const folder = await addTree("branches", {});
+    await home.succeed(["set", "svc.envvars.A=mine"], { folder });
+    using command = home.start(["run", "--watch", "--", ...script(code)], { folder });
+    await until(() => command.output().includes("start mine"), "the command");
+    const theirs = { config: { svc: { envvars: [{ name: "A", value: "theirs" }] } } };
+    await writeFile(join(folder, ".repoconf.json"), JSON.stringify(theirs));
+    await until(() => command.errorOutput().includes("repoconf trust --repo"), "the message");
+    await home.succeed(["set", "svc.timeout=34"], { folder });
+    await home.succeed(["set", 'svc.envvars=[{"name":"A","value":"new"}]'], { folder });
+    await until(() => command.output().includes("start new"), "the second start");
+    command.process.kill("SIGTERM");
+    await command.ended;
+    expect(command.output()).toBe("start mine\nend\nstart new\nend\n");
+    expect(command.errorOutput().match(/repoconf trust --repo/g)).toHaveLength(1);
+  });
 });

@@ -112,17 +112,22 @@ async function runWatched(
     return state;
   }
 
+  let told: string | undefined;
+
   async function restartIfChanged(): Promise<void> {
     let values: { readonly [name: string]: string };
     let wanted: Variables;
     try {
       wanted = await readVariables(client, repository, { isForRun: true, isQuiet: true });
+      told = undefined;
       if (isSame(wanted, current)) return;
       values = await resolveVariables(wanted, home);
       current = wanted;
     } catch (error) {
       // The running command keeps its environment.
-      printFailure(describeError(error));
+      const message = describeError(error);
+      if (message !== told) printFailure(message);
+      told = message;
       return;
     }
     if (stop.signal.aborted) return;
@@ -142,7 +147,9 @@ async function runWatched(
       const [resource, event, payload] = next.value;
       if (resource === "repo" && event === "removed" && payload.id === repository.id)
         throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
-      const isOurs = resource === "config" && payload.repo === repository.id;
+      // A value that comes to wait for trust, as with another branch, changes no value.
+      const isHealth = resource === "repo" && event === "health" && payload.id === repository.id;
+      const isOurs = isHealth || (resource === "config" && payload.repo === repository.id);
       if (isOurs || resource === "scope" || (resource === "connection" && event === "resumed"))
         await restartIfChanged();
     }
