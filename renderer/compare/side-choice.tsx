@@ -1,3 +1,4 @@
+import { Choose } from "../choose.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
 import { byActor } from "../page/by-actor.ts";
@@ -73,16 +74,13 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   // An older revision, or one that does not exist.
   if (!options.has(chosen)) options.set(chosen, `Revision ${chosen.slice(repo.length + 1)}`);
   return (
-    <label className="compare-values">
-      Values
-      <select className="input" value={chosen} onChange={event => onChoose(event.target.value)}>
-        {Array.from(options, ([text, words]) => (
-          <option key={text} value={text}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choose
+      label="Values"
+      shown="above"
+      options={Array.from(options, ([id, text]) => ({ id, text }))}
+      chosen={chosen}
+      onChoose={onChoose}
+    />
   );
 }
 

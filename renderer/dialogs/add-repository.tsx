@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from "react";
 import type { FoundWorkTree } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
+import { Choose } from "../choose.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
@@ -87,20 +88,14 @@ export function AddRepository({ onClose }: { onClose(): void }) {
           Name <span className="hint">{lastPart === "" ? "how Repoconf shows it" : `left empty: ${lastPart}`}</span>
           <input className="input" spellCheck={false} value={name} onChange={event => setName(event.target.value)} />
         </label>
-        <label className="labelled">
-          Values <span className="hint">where they are kept</span>
-          <select
-            className="input"
-            value={place}
-            onChange={event => setPlace(placeNames.find(one => one === event.target.value) ?? "found")}
-          >
-            {placeNames.map(one => (
-              <option key={one} value={one}>
-                {places[one].text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choose
+          label="Values"
+          shown="above"
+          hint="where they are kept"
+          options={placeNames.map(id => ({ id, text: places[id].text }))}
+          chosen={place}
+          onChoose={id => setPlace(placeNames.find(one => one === id) ?? "found")}
+        />
         {found !== undefined && (
           <fieldset className="found">
             <legend>{found.length === 0 ? "No repositories found there." : `${found.length} found`}</legend>

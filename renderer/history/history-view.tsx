@@ -2,6 +2,7 @@ import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { type ChangeEntries, changesIn, nameRevisions } from "../../shared/history-changes.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
+import { Choose } from "../choose.tsx";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
@@ -62,24 +63,19 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       .map(at => ({ kind: "revision", repo, revision: at }) as const);
     go({ page: "compare", left, right });
   };
+  const known = scopes.flatMap(({ scope, schema }) => Object.keys(schema.properties).map(name => `${scope}.${name}`));
+  // A field of an address may have no schema any more.
+  const paths = field === undefined || known.includes(field) ? known : [...known, field];
   return (
     <section aria-label="History">
       <div className="history-tools">
-        <label>
-          Field{" "}
-          <select
-            className="input"
-            value={field ?? ""}
-            onChange={event => go({ page: "repo", view: "history", repo, ...splitConfigPath(event.target.value) })}
-          >
-            <option value="">all fields</option>
-            {scopes.flatMap(({ scope, schema }) =>
-              Object.keys(schema.properties).map(name => (
-                <option key={`${scope}.${name}`}>{`${scope}.${name}`}</option>
-              )),
-            )}
-          </select>
-        </label>
+        <Choose
+          label="Field"
+          shown="beside"
+          options={[{ id: "", text: "all fields" }, ...paths.map(path => ({ id: path, text: path }))]}
+          chosen={field ?? ""}
+          onChoose={path => go({ page: "repo", view: "history", repo, ...splitConfigPath(path) })}
+        />
         <p className="hint" role="status">
           {chosen !== undefined && "Choose a second revision to compare."}
         </p>

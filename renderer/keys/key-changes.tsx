@@ -2,6 +2,7 @@ import { useCallback, useState } from "react";
 import { limits } from "../../shared/limits.ts";
 import type { FoundHistoryEntry, ListedKey } from "../../shared/protocol.ts";
 import { RevertChangesDialog } from "../activity/revert-changes-dialog.tsx";
+import { Choose } from "../choose.tsx";
 import { When } from "../page/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
@@ -11,10 +12,10 @@ import { useAnswer } from "../state/use-answer.ts";
 /** How far back changes of keys are looked for. */
 const longest = "7d";
 
-const spans: readonly (readonly [since: string, title: string])[] = [
-  ["1h", "the last hour"],
-  ["24h", "the last 24 hours"],
-  [longest, "the last 7 days"],
+const spans = [
+  { id: "1h", text: "the last hour" },
+  { id: "24h", text: "the last 24 hours" },
+  { id: longest, text: "the last 7 days" },
 ];
 
 /**
@@ -52,16 +53,7 @@ export function RevertKeyDialog({ entry: { id, name }, onClose }: { readonly ent
       find={find}
       onClose={onClose}
     >
-      <label className="labelled">
-        Made in
-        <select className="input" value={since} onChange={event => setSince(event.target.value)}>
-          {spans.map(([span, title]) => (
-            <option key={span} value={span}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Made in" shown="above" options={spans} chosen={since} onChoose={setSince} />
     </RevertChangesDialog>
   );
 }

@@ -23,8 +23,8 @@ export function KeysPage() {
     <article className="page keys-page" aria-labelledby="page-title">
       <header className="page-head">
         <h1 id="page-title">Keys</h1>
-        <a className="button button-main" href={addressOf({ page: "new-key" })}>
-          Create key…
+        <a className="link" href={addressOf({ page: "new-key" })}>
+          Create a key
         </a>
       </header>
       <p className="keys-lead">

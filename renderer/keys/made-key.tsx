@@ -43,8 +43,8 @@ export function MadeKey({ made: { name, key } }: MadeKeyProps) {
         <p>Do not commit it, and do not type it into a command: shells keep a history.</p>
       </section>
       <p className="key-form-tools">
-        <a className="button" href={addressOf({ page: "keys" })}>
-          Done
+        <a className="link" href={addressOf({ page: "keys" })}>
+          All keys
         </a>
       </p>
     </article>

@@ -3,10 +3,11 @@ import { RepoconfError } from "../../shared/errors.ts";
 import { type Grants, type KeyRight, keyRights, type Right } from "../../shared/grants.ts";
 import type { OperationResults } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
+import { Choose } from "../choose.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { daemon } from "../state/connection.ts";
+import { go } from "../state/navigation.ts";
 import { messageOf } from "../state/notices.ts";
-import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 import { FieldBoxes } from "./field-boxes.tsx";
 import { patternsIn, problemOfPatterns } from "./field-patterns.ts";
@@ -16,8 +17,14 @@ import { MadeKey } from "./made-key.tsx";
 import { type ChosenRepositories, RepositoryBoxes } from "./repository-boxes.tsx";
 
 const dayTime = 24 * 60 * 60_000;
-/** The lifetimes of a key to choose from, in days. */
-const lifetimes = [1, 7, 30, 90, 365] as const;
+/** The lifetimes of a key to choose from, by their days. */
+const lifetimes = [
+  { id: "", text: "Never (the default)" },
+  ...[1, 7, 30, 90, 365].map(days => ({
+    id: String(days),
+    text: days === 1 ? "In a day" : days === 365 ? "In a year" : `In ${days} days`,
+  })),
+];
 
 /** The problem of each part of the form; `whole`: a problem of no single part. */
 type Problems = { readonly [Part in "name" | "repositories" | "grants" | "expires" | "whole"]?: string };
@@ -35,7 +42,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
   const [fields, setFields] = useState("");
   const [right, setRight] = useState<Right>("read");
   const [rights, setRights] = useState<readonly KeyRight[]>([]);
-  const [days, setDays] = useState<number>();
+  const [lifetime, setLifetime] = useState("");
   /** How often creating it failed. */
   const [failures, setFailures] = useState(0);
   const [refusal, setRefusal] = useState<Problems>({});
@@ -68,7 +75,8 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
     if (Object.keys(missing).length > 0 || typed !== undefined) return setFailures(failures + 1);
     setBusy(true);
     try {
-      const expires = days === undefined ? {} : { expires: new Date(Date.now() + days * dayTime).toISOString() };
+      const end = () => new Date(Date.now() + Number(lifetime) * dayTime).toISOString();
+      const expires = lifetime === "" ? {} : { expires: end() };
       onMade(await daemon().run("key/create", { name: name.trim(), grants, rights, ...expires }));
     } catch (error) {
       setRefusal({ [partOf(error)]: messageOf(error) });
@@ -135,29 +143,22 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
                 </label>
               ))}
             </fieldset>
-            <label className="labelled">
-              Expires <span className="hint">it works until then, or until you revoke it</span>
-              <select
-                className="input key-expiry"
-                value={days ?? ""}
-                onChange={event => setDays(event.target.value === "" ? undefined : Number(event.target.value))}
-              >
-                <option value="">Never (the default)</option>
-                {lifetimes.map(one => (
-                  <option key={one} value={one}>
-                    {one === 1 ? "In a day" : one === 365 ? "In a year" : `In ${one} days`}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Choose
+              label="Expires"
+              shown="above"
+              hint="it works until then, or until you revoke it"
+              options={lifetimes}
+              chosen={lifetime}
+              onChoose={setLifetime}
+            />
             <Failure text={problems.expires ?? problems.whole} />
             <p className="key-form-tools">
               <Button type="submit" className="button button-main" pending={busy && "Creating…"}>
                 Create key
               </Button>
-              <a className="button button-quiet" href={addressOf({ page: "keys" })}>
+              <button type="button" className="button button-quiet" onClick={() => go({ page: "keys" })}>
                 Cancel
-              </a>
+              </button>
             </p>
           </form>
           <KeyPreview grants={grants} rights={rights} covered={covered} />

@@ -173,8 +173,8 @@ export function FieldRow({ repo, scope, field, schema: own, current, holdsDetail
           {pending.refusal}
         </p>
       )}
-      {health !== undefined && <p className="problem">{health.message}</p>}
       {health?.code === 1114 && <WaitingValue repo={repo} field={path} />}
+      {health !== undefined && health.code !== 1114 && <p className="problem">{health.message}</p>}
       {holdsDetails && detailed && (
         <div className="field-details" id={`${id}-details`}>
           <FieldDetails repo={repo} scope={scope} field={field} schema={schema} />

@@ -1,8 +1,8 @@
 import { describeProblem } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
-import { show } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
+import { addressOf } from "../state/place.ts";
 import { Dismiss } from "./found.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
 
@@ -41,9 +41,10 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
       <ul>
         {entry.health.map(problem => (
           <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>
-            {describeProblem(problem)}
-            {problem.code === 1114 && problem.field !== undefined && (
+            {problem.code === 1114 && problem.field !== undefined ? (
               <WaitingValue repo={entry.id} field={problem.field} />
+            ) : (
+              describeProblem(problem)
             )}
             {problem.finding !== undefined && (
               <p className="health-tools">
@@ -53,16 +54,18 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
           </li>
         ))}
       </ul>
-      <p className="health-tools">
-        <button type="button" className="button" onClick={() => show(entry.id, "json")}>
-          Open the text
-        </button>
-        {broken !== undefined && !broken.noFolder && (
-          <button type="button" className="button" onClick={() => void restore()}>
-            Restore last valid file
-          </button>
-        )}
-      </p>
+      {entry.health.some(({ finding }) => finding === undefined) && (
+        <p className="health-tools">
+          <a className="link" href={addressOf({ page: "repo", view: "json", repo: entry.id })}>
+            Open the text
+          </a>
+          {broken !== undefined && !broken.noFolder && (
+            <button type="button" className="button" onClick={() => void restore()}>
+              Restore last valid file
+            </button>
+          )}
+        </p>
+      )}
     </aside>
   );
 }

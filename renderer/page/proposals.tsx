@@ -1,3 +1,4 @@
+import { useId } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { ProposedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/scope-schema.ts";
@@ -74,9 +75,13 @@ export function Proposal({ proposal: { id, field, layer, by, time, reason } }: {
 /** What keys propose for one repository. */
 export function ProposalsNote({ repo }: { readonly repo: string }) {
   const own = useProposals().filter(one => one.repo === repo);
+  const id = useId();
   if (own.length === 0) return undefined;
   return (
-    <aside className="health" aria-label="Proposed by keys">
+    <aside className="health health-asked" aria-labelledby={id}>
+      <p className="health-lead" id={id}>
+        Proposed by keys
+      </p>
       <ul>
         {own.map(proposal => (
           <li key={proposal.id}>

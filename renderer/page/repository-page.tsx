@@ -3,7 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { HistoryView } from "../history/history-view.tsx";
 import { open } from "../state/navigation.ts";
 import { addressOf, type Selection, type View, views } from "../state/place.ts";
-import { findRepository, useScreen } from "../state/store.ts";
+import { findRepository, nameOfRepository, useScreen } from "../state/store.ts";
 import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
@@ -20,6 +20,7 @@ const fileViewDelay = 500;
 export function RepositoryPage({ view, selection }: { readonly view: View; readonly selection: Selection }) {
   const { repo, scope, field } = selection;
   const entry = useScreen(state => findRepository(state, repo));
+  const base = useScreen(state => (entry?.base === undefined ? undefined : nameOfRepository(state, entry.base)));
   const isKnown = useScreen(state => state.repositories !== undefined);
   const opened = useScreen(state => state.opened.has(repo));
   const isTextEdited = useScreen(state => state.drafts.has(repo));
@@ -45,13 +46,21 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
           <p className="page-place" title={entry.path}>
             {entry.path ?? "no folder"}
             {entry.inTree && " · kept in the work tree"}
+            {entry.base !== undefined && (
+              <>
+                {" · worktree of "}
+                <a className="link" href={addressOf({ page: "repo", view, repo: entry.base })}>
+                  {base}
+                </a>
+              </>
+            )}
             {" · "}
             revision {entry.revision}
           </p>
         </div>
         <span className="page-actions">
           <a className="link" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
-            Compare…
+            Compare
           </a>
           <RepositoryMenu name={entry.name} />
         </span>

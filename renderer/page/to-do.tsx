@@ -1,11 +1,10 @@
 import { type ReactNode, useId, useState } from "react";
-import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import { describeProblem, problemsIn } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
-import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
 import { ReviewDialog } from "../edits/review-dialog.tsx";
 import { addressOf } from "../state/place.ts";
-import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
+import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts";
 import { byActor } from "./by-actor.ts";
 import { Dismiss, useFoundInHome } from "./found.tsx";
 import { Proposal, useProposals } from "./proposals.tsx";
@@ -18,7 +17,6 @@ const maxShown = 20;
 export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
   const pending = useScreen(state => state.pending);
   const drafts = useScreen(state => state.drafts);
-  const scopes = useScreen(state => state.scopes);
   const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
   // Even with very many repositories, few have problems.
   const problems = repositories
@@ -67,10 +65,7 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
         {untrusted.map(({ entry, field }) => (
           <li key={`${entry.id} ${field}`}>
             <RepositoryLink repo={entry.id} />
-            <div>
-              <code>{field}</code> is in the file and {effectIn(scopes, field)}.
-              <WaitingValue repo={entry.id} field={field} />
-            </div>
+            <WaitingValue repo={entry.id} field={field} />
           </li>
         ))}
       </Section>
@@ -179,13 +174,6 @@ function Section({ title, action, children }: SectionProps) {
       {action}
     </section>
   );
-}
-
-/** What the value of a field (`<scope>.<field>`) does, as the end of a sentence. */
-function effectIn(scopes: readonly ScopeEntry[], path: string): string {
-  const split = splitConfigPath(path);
-  const schema = split && findField(scopes, split.scope, split.field);
-  return describeEffect(effectOf(schema ?? { "x-command": true }));
 }
 
 function describeUndecided({ conflict, refusal }: PendingEdit): string {

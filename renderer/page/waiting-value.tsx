@@ -1,14 +1,18 @@
+import { splitConfigPath } from "../../shared/config-path.ts";
 import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
-import { describeEffect } from "../../shared/scopes/scope-schema.ts";
+import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
+import { findField, useScreen } from "../state/store.ts";
 import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 
-/** An untrusted value: shown with what it would do, and beside the active value, before it can be trusted. */
+/** An untrusted value: told with what it does, and shown beside the active value before it can be trusted. */
 export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {
+  const { scope, field: name } = splitConfigPath(field) ?? { scope: "", field: "" };
+  const schema = useScreen(state => findField(state.scopes, scope, name)) ?? { "x-command": true };
   const { shown, setShown, pending, during } = useReview<UntrustedValue, "Reading…" | "Trusting…">();
   const show = () =>
     during("Reading…", async () => {
@@ -22,6 +26,9 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
     });
   return (
     <div className="waiting-value">
+      <p>
+        <code>{field}</code> is in the file and {describeEffect(effectOf(schema))}. It counts once you trust it.
+      </p>
       {shown !== undefined && (
         <p>
           Once it is trusted, this value <strong>{describeEffect(shown.effect)}</strong>.

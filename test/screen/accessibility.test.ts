@@ -242,7 +242,7 @@ describeScreen("axe", () => {
 
   test("reports nothing on the compare page", async () => {
     const { page, goTo, repo } = await openOwnShop(repositories.shop);
-    await page.getByRole("link", { name: "Compare…" }).click();
+    await page.getByRole("link", { name: "Compare", exact: true }).click();
     await hasNoFindings(page, page.getByRole("option", { name: "blog" }));
     await page.getByRole("option", { name: "blog" }).click();
     await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, poll, press, reads, type ScreenPage, shareScreen } from "../helpers/screen.ts";
+import { takeOption } from "../helpers/take-option.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const services = {
@@ -10,11 +11,8 @@ const services = {
 };
 
 /** Opens a select and chooses an option. */
-async function chooseOption({ page, field }: ScreenPage, title: string, option: string): Promise<void> {
-  const choice = page.locator("[aria-haspopup='listbox']");
-  await field(title).getByRole("button", { name: title }).and(choice).click();
-  await page.getByRole("option", { name: option, exact: true }).click();
-}
+const chooseOption = ({ field }: ScreenPage, title: string, option: string) =>
+  takeOption(field(title).locator("[aria-haspopup='listbox']"), option);
 
 describeScreen("fields of the scope svc", () => {
   const openShop = shareScreen();
@@ -78,10 +76,10 @@ describeScreen("fields of the scope svc", () => {
       "svc.services": { " web": { ready: "true", image: "node:24" } },
     });
     await expand("Services");
-    await field("Services").getByRole("button", { name: "Rename web" }).click();
-    await field("Services").getByRole("textbox", { name: "New name for web" }).waitFor();
+    await field("Services").getByRole("button", { name: "Rename [space]web" }).click();
+    await field("Services").getByRole("textbox", { name: "New name for [space]web" }).waitFor();
     await page.getByRole("heading", { level: 1 }).click();
-    await field("Services").getByRole("button", { name: "Rename web" }).waitFor();
+    await field("Services").getByRole("button", { name: "Rename [space]web" }).waitFor();
     expect(await edits.count()).toBe(0);
   });
 
@@ -214,7 +212,7 @@ describeScreen("adding repositories", () => {
     const dialog = page.getByRole("dialog", { name: "Add a repository" });
     const add = async (path: string, place?: string) => {
       await dialog.getByRole("combobox", { name: /^Folder/ }).fill(path);
-      if (place !== undefined) await dialog.getByRole("combobox", { name: /^Values/ }).selectOption(place);
+      if (place !== undefined) await takeOption(dialog.getByRole("button", { name: /Values where/ }), place);
       await dialog.getByRole("button", { name: "Add", exact: true }).click();
     };
     await add("not/absolute");

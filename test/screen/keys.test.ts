@@ -12,6 +12,7 @@ import { describeGrants } from "../../renderer/keys/grant-words.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
 import { countActions, describeScreen, goTo, openScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { takeOption } from "../helpers/take-option.ts";
 
 const services = { web: { ready: "true", image: "node:24" } };
 
@@ -73,7 +74,7 @@ describeScreen("keys", () => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await row("shop").waitFor();
     await pages(page).getByRole("link", { name: "Keys" }).click();
-    await page.getByRole("link", { name: "Create key…" }).click();
+    await page.getByRole("link", { name: "Create a key" }).click();
     await nameInput(page).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     await box(page, "shop").click();
@@ -113,7 +114,7 @@ describeScreen("keys", () => {
     await page.getByRole("button", { name: "Undo the changes of claude…" }).click();
     const dialog = page.getByRole("dialog", { name: "Undo what the key claude changed" });
     await reads(dialog, /shop, svc\.domain: It has changed since\./);
-    await dialog.getByLabel("Made in").selectOption("the last 7 days");
+    await takeOption(dialog.getByRole("button", { name: /Made in$/ }), "the last 7 days");
     await dialog.getByRole("textbox", { name: "Reason" }).fill("not asked for");
     await dialog.getByRole("button", { name: "Revert in 2 repositories" }).click();
     await poll(() => screen.stored("shop", "svc")).toEqual({ timeout: 30, domain: "b.test" });
@@ -148,7 +149,7 @@ describeScreen("keys", () => {
       const listed = await previewedFields(page);
       expect(Object.keys(listed).length, name).toBeGreaterThan(1);
       expect(await readableFields(screen.t, await createKey(page)), name).toEqual(listed);
-      await page.getByRole("link", { name: "Done" }).click();
+      await page.getByRole("link", { name: "All keys" }).click();
       await page.getByRole("rowheader", { name, exact: true }).waitFor();
     }
   });
@@ -219,7 +220,7 @@ describeScreen("keys", () => {
     await create(page);
     await reads(page.getByRole("alert"), '"owner of all" cannot be the name of a key');
     await nameInput(page).fill("ci 2");
-    await page.getByRole("combobox", { name: "Expires" }).selectOption({ label: "In 30 days" });
+    await takeOption(page.getByRole("button", { name: /Expires/ }), "In 30 days");
     await createKey(page);
     const { result } = await screen.t.owner.call("key/list");
     const expires = Date.parse(result.find(({ name }) => name === "ci 2")?.expires ?? "");
@@ -237,7 +238,7 @@ describeScreen("keys", () => {
     const places = `JSON.stringify([location.href, document.title, history.state, { ...localStorage }, { ...sessionStorage }, document.cookie])`;
     expect(await page.evaluate<string>(places)).not.toContain(key);
     expect(screen.t.log.join("\n")).not.toContain(key);
-    await page.getByRole("link", { name: "Done" }).click();
+    await page.getByRole("link", { name: "All keys" }).click();
     await page.getByRole("rowheader", { name: "ci" }).waitFor();
     expect(await page.content()).not.toContain(key);
     await page.goBack();
@@ -285,7 +286,7 @@ describeScreen("keys", () => {
     const { page, row, focused } = await openScreen({ shop: {}, store: {} });
     await row("shop").waitFor();
     await pages(page).getByRole("link", { name: "Keys" }).press("Enter");
-    await page.getByRole("link", { name: "Create key…" }).press("Enter");
+    await page.getByRole("link", { name: "Create a key" }).press("Enter");
     await nameInput(page).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     // Only one checkbox is a Tab stop; the arrow keys reach the others.

@@ -94,6 +94,7 @@ describeScreen("local values", () => {
     const port = window.field("Port");
     const badge = port.getByText("+10", { exact: true });
     await badge.waitFor();
+    await window.page.getByRole("main").getByRole("link", { name: "tree", exact: true }).waitFor();
     const input = port.getByRole("spinbutton", { name: "Port" });
     expect(await input.inputValue()).toBe("3010");
     expect(await port.getByRole("button", { name: /^Reset/ }).count()).toBe(0);

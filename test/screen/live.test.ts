@@ -123,7 +123,7 @@ describeScreen("a change elsewhere", () => {
     await reads(note, new RegExp(`line ${line}, column \\d+`));
     await reads(window.row(window.repo), "has problems");
     expect(await window.timeout.inputValue()).toBe("30");
-    await note.getByRole("button", { name: "Open the text" }).click();
+    await note.getByRole("link", { name: "Open the text" }).click();
     // A text that cannot be parsed may contain masked values anywhere.
     await page.getByRole("button", { name: "Show masked values" }).click();
     await reads(window.text, `"timeout" 30`);

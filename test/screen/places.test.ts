@@ -2,6 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, openShop, poll, reads, shareScreen } from "../helpers/screen.ts";
+import { takeOption } from "../helpers/take-option.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const openOwnShop = shareScreen();
@@ -97,7 +98,7 @@ describeScreen("places", () => {
     await reads(dialog.getByRole("alert"), `The folder ${join(folder.path, "none")} does not exist.`);
     await place.fill(folder.path);
     await dialog.getByRole("alert").waitFor({ state: "detached" });
-    await dialog.getByRole("combobox", { name: /^Values/ }).selectOption("tree");
+    await takeOption(dialog.getByRole("button", { name: /Values where/ }), /^In .repoconf.json in the folder/);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await reads(dialog, "already added");
     await dialog.getByRole("checkbox", { name: /three/ }).uncheck();
