@@ -40,6 +40,8 @@ if (command === "run") {
 } else if (command === "serve") {
   const container = JSON.parse(args[0]);
   const server = createServer((request, response) => {
+    if (request.url === "/odd") return request.socket.end("HTTP/1.1 099 Odd\r\n\r\n");
+    if (request.url === "/dies") return response.write("some", () => request.socket.destroy());
     const { name, image, digest, variables } = container;
     response.end(JSON.stringify({ name, image, digest, variables, url: request.url, host: request.headers.host }));
   });

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import type { Service } from "./plan.ts";
 
 const run = promisify(execFile);
-const label = "repoconf.preview";
+const [label, slowest] = ["repoconf.preview", 600_000];
 
 export interface Container {
   readonly service: Service;
@@ -59,7 +59,7 @@ export class Containers {
         const options = ["--detach", "--name", id, "--label", `${label}=${service.hash}`];
         const args = ["run", ...options, "--publish", `127.0.0.1::${service.port}`, ...names, image];
         // The values come from the environment of the engine's process, which other users cannot read.
-        await run(this.#engine, args, { env: { ...process.env, ...variables } });
+        await run(this.#engine, args, { env: { ...process.env, ...variables }, timeout: slowest });
       }
       const [address = ""] = (await this.#ask("port", id, `${service.port}/tcp`)).split("\n");
       const port = Number(address.slice(address.lastIndexOf(":") + 1));
@@ -79,7 +79,7 @@ export class Containers {
     const { id, ready, timeout } = container.service;
     const end = Date.now() + timeout * 1000;
     const isReady = () =>
-      this.#ask("exec", id, "sh", "-c", ready).then(
+      run(this.#engine, ["exec", id, "sh", "-c", ready], { timeout: timeout * 1000 }).then(
         () => true,
         () => false,
       );
@@ -98,6 +98,6 @@ export class Containers {
   }
 
   async #ask(...args: string[]): Promise<string> {
-    return (await run(this.#engine, args)).stdout.trim();
+    return (await run(this.#engine, args, { timeout: slowest })).stdout.trim();
   }
 }

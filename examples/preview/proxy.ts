@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { Duplex } from "node:stream";
+import { type Duplex, pipeline } from "node:stream";
 import { hostOf, type Route } from "./plan.ts";
 
 export interface ProxyOptions {
@@ -56,15 +56,15 @@ export async function startProxy(options: ProxyOptions): Promise<void> {
       const host = hostOf(incoming.headers.host ?? "");
       if (host === "localhost") return say(response, 200, options.statusPage(), "text/html");
       const target = targetOf(incoming, isSecure);
-      if (typeof target === "string") {
-        if (!target.startsWith("https:")) return say(response, 421, target);
+      if (typeof target === "string" && target.startsWith("https:"))
         return response.writeHead(308, { Location: target }).end();
-      }
+      if (typeof target === "string") return say(response, 421, target);
       if (target.port === undefined) return say(response, 503, `${target.service} is not ready.`);
       const { method, headers } = incoming;
       const outgoing = request({ host: "127.0.0.1", port: target.port, path: target.path, method, headers }, reply => {
-        response.writeHead(reply.statusCode ?? 502, reply.rawHeaders);
-        reply.pipe(response);
+        const { statusCode = 0 } = reply;
+        response.writeHead(statusCode < 200 ? 502 : statusCode, reply.rawHeaders);
+        pipeline(reply, response, () => undefined);
       });
       outgoing.on("error", error => (response.headersSent ? response.destroy() : say(response, 502, error.message)));
       incoming.pipe(outgoing);

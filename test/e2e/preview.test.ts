@@ -35,7 +35,10 @@ async function startPreview(...more: readonly string[]) {
   const ask = (host: string, path = "/", headers = {}) =>
     new Promise<{ status: number | undefined; text: string; location: string | undefined }>((resolve, reject) => {
       const asked = request({ port, path, headers: { ...headers, Host: host }, agent: false }, async response => {
-        const chunks = await response.toArray();
+        const chunks = await response.toArray().catch((error: Error) => {
+          reject(error);
+          return [];
+        });
         resolve({ status: response.statusCode, text: chunks.join(""), location: response.headers.location });
       });
       asked.on("upgrade", async (_response, socket, head) => {
@@ -135,6 +138,17 @@ test("it serves each service at its hosts with its variables, and refuses every 
   await until(async () => (await t.page()).includes("x is not started"), "the refused image");
   expect(await t.page()).toMatch(/Revision \d+ by owner: &#60;b&#62;/);
   expect(await t.calls()).not.toContain("--privileged");
+});
+
+test("a service that answers oddly, or dies while it answers, and a check that never ends stop nothing else", async () => {
+  await using t = await startPreview();
+  await t.untilServed("web.shop.localhost", "node:24");
+  expect((await t.ask("web.shop.localhost", "/odd")).status).toBe(502);
+  await expect(t.ask("web.shop.localhost", "/dies")).rejects.toThrow("aborted");
+  const never = ["svc.timeout=1", `svc.services.never={"ready":"sleep 30","image":"n:1"}`];
+  await t.home.succeed(["set", "--repo", "shop", ...never]);
+  await until(async () => (await t.page()).includes("not ready after 1 seconds"), "the end of the check");
+  await t.untilServed("web.shop.localhost", "node:24");
 });
 
 test("a typo by hand keeps serving, undo brings a route back, and a change restarts only what it touches", async () => {
