@@ -37,6 +37,8 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await laptop.find(1, ["doctor"])).toContain("cannot be reached");
     await laptop.refuse(1, ["log", "copy", "--from", address], "cannot be reached");
     await server.start();
+    const isBack = async () => !(await desk.succeed(["status"])).includes("cannot be reached");
+    await until(isBack, "the server on the other machine");
     // As if its disk had lost a change that it had read.
     await laptop.succeed(["stop"]);
     await desk.succeed(["set", "--repo", "shop", "svc.domain=example.org"]);
