@@ -11,7 +11,7 @@ import { schemaPace } from "../../shared/schema/schema-pace.ts";
 import { SchemaResources } from "../../shared/schema/schema-resources.ts";
 import type { TextPattern } from "../../shared/schema/schema-walk.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
-import { markingMasks } from "../../shared/scopes/masks.ts";
+import { markingMasks, masksAnything } from "../../shared/scopes/masks.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
@@ -28,6 +28,8 @@ export interface BrokenReference {
   readonly field: string;
   readonly target: string;
   readonly value: string;
+  /** The value in quotes as messages name it, unless it is masked: people and keys that may not see it read them, too. */
+  readonly shown: string;
 }
 
 /** A field whose value in a linked worktree is `step` higher for each number of its slot (`x-step`), unless the worktree has its own. */
@@ -340,8 +342,10 @@ function brokenReference(
   const value = effective(field);
   if (typeof value !== "string" || value === "") return undefined;
   const keys = effective(target);
-  const isThere = isJsonObject(keys) && Object.hasOwn(keys, value);
-  return isThere ? undefined : { scope: scope.name, field, target, value };
+  if (isJsonObject(keys) && Object.hasOwn(keys, value)) return undefined;
+  const isMasked = masksAnything(scope.fields.get(field)?.schema ?? {});
+  const shown = isMasked ? "a masked text" : `"${shortened(value, limits.shownName)}"`;
+  return { scope: scope.name, field, target, value, shown };
 }
 
 /** The patterns of one schema, without those of the schemas inside it. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
@@ -247,6 +247,16 @@ test("a command that cannot run, a missing command and a wrong state are told, a
   await writeFile(join(home.workFolder, "bad.json"), JSON.stringify({ repo: "blog", revision: 1, batch: "x" }));
   const other = await watching("--state", "bad.json", "--exec", "--", "true");
   expect(other).toMatchObject({ code: 1, errorOutput: expect.stringContaining("another repository, blog") });
+  // Its state can be read, but nobody could note that the command has run.
+  await writeFile(join(home.workFolder, "real.json"), JSON.stringify({ repo: "shop", revision: 1, batch: "x" }));
+  await rm(join(home.workFolder, "bad.json"));
+  await symlink("real.json", join(home.workFolder, "bad.json"));
+  const linked = await watching("--state", "bad.json", "--exec", "--", "sh", "-c", "echo ran >> runs");
+  expect(linked).toMatchObject({
+    code: 1,
+    errorOutput: expect.stringContaining("is not a regular file. Name another"),
+  });
+  await expect(readFile(join(home.workFolder, "runs"))).rejects.toThrow("ENOENT");
   await rm(join(home.workFolder, "bad.json"));
   const missing = await watching("--since", "0", "--state", "bad.json", "--exec", "--", "./no-such-command");
   expect(missing).toMatchObject({ code: 127, errorOutput: expect.stringContaining("command not found") });

@@ -13,7 +13,8 @@ export async function makeOutputFile(
   write: (temporaryFile: string) => Promise<void>,
 ): Promise<void> {
   const stats = await lstat(file).catch(() => undefined);
-  if (stats !== undefined && !stats.isFile()) throw new CommandError(`${file} exists and is not a regular file.`);
+  if (stats !== undefined && !stats.isFile())
+    throw new CommandError(`${file} exists and is not a regular file. Name another file.`);
   if (stats !== undefined && !replace) throw new CommandError(`${file} already exists. To overwrite it: --force`);
   // Throws if the current folder was deleted.
   const temporaryFile = resolve(`${file}.${process.pid}.tmp`);

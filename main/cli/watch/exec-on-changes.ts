@@ -75,8 +75,8 @@ export async function execOnChanges(options: ExecOptions): Promise<number> {
   async function collect(): Promise<void> {
     let from: Reached = stored ?? (await present(client, repo));
     if (stored === undefined && options.since !== undefined) from = { revision: options.since };
-    // What changes before the first run must not be missed after a restart.
-    if (stored === undefined) await save(from);
+    // What changes before the first run must not be missed after a restart, nor is the command to run if nobody can note that it did.
+    await save(from);
     while (!stop.signal.aborted) {
       try {
         for await (const change of client.watch({ ...startAfter(from, repo), repo, signal: stop.signal })) {

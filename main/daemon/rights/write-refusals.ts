@@ -69,8 +69,8 @@ export function describeReference(
     return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that ties it to another field.`;
   }
   return culprit.field === broken.field
-    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
-    : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
+    ? `${path} must be empty or a key of ${target}, and ${broken.shown} is not a key of it.`
+    : `${path} refers to ${broken.shown}, which this change removes from ${target}. Set ${path} in the same request.`;
 }
 
 /**

@@ -151,7 +151,7 @@ function withReferences(
 ): Config {
   let stored = counted;
   const valueAt = (scope: string, field: string) => configValue(stored, scope, field);
-  for (const { scope, field, target, value } of scopes.brokenReferences(valueAt)) {
+  for (const { scope, field, target, shown } of scopes.brokenReferences(valueAt)) {
     const own = edits.some(edit => edit.scope === scope && edit.field === field);
     const lower: (JsonValue | undefined)[] = own ? [configValue(below, scope, field), undefined] : [undefined];
     for (const instead of lower) {
@@ -159,7 +159,7 @@ function withReferences(
       if (!scopes.isBrokenReference(scope, field, valueAt)) break;
     }
     const path = joinConfigPath(scope, field);
-    const message = `${path} refers to "${value}", which is not a key of ${joinConfigPath(scope, target)}; using the value of the layer below.`;
+    const message = `${path} refers to ${shown}, which is not a key of ${joinConfigPath(scope, target)}; using the value of the layer below.`;
     health.push(problemIn(layer, { code: 1103, message, field: path }));
   }
   return stored;

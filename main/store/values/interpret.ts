@@ -306,7 +306,7 @@ function resolveReferences(
   findings: Findings,
 ): void {
   const storedAt = (scope: string, field: string) => configValue(stored, scope, field);
-  for (const { scope, field, target, value } of scopes.brokenReferences(storedAt)) {
+  for (const { scope, field, target, value, shown } of scopes.brokenReferences(storedAt)) {
     const fields = stored[scope];
     if (fields === undefined) continue;
     const path = joinConfigPath(scope, field);
@@ -318,7 +318,7 @@ function resolveReferences(
     }
     const used = Object.hasOwn(fields, field) ? "its last valid value" : "its default";
     const message = () =>
-      `${path} refers to "${shortName(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
+      `${path} refers to ${shown}, which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
     findings.add(1103, message, [scope, field]);
   }
 }

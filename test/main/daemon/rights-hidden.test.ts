@@ -100,6 +100,26 @@ test("spec 4.2, rules 3 and 4: a field it may not write looks like one that does
   expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ svc: { timeout: 5 } });
 });
 
+test("a masked text that is no key of another field is quoted by no message: of health, of a refused set, or in the log", async () => {
+  const scope = {
+    properties: {
+      tokens: { type: "object", default: {} },
+      token: { type: "string", default: "", "x-keyOf": "tokens", "x-masked": true },
+    },
+  };
+  await using t = await startTestDaemon({ files: { "scopes/vault.schema.json": scope }, repositories: ["shop"] });
+  const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "tool", []);
+  const whole = { "vault.tokens": { hunter2: 1 }, "vault.token": "hunter2" };
+  expect((await t.owner.call("config/set", { repo: "shop", flush: true, ...whole })).errors).toEqual([]);
+  const { errors } = await t.owner.call("config/set", { repo: "shop", "vault.tokens": {} });
+  expect(errors).toMatchObject([{ message: expect.stringContaining("refers to a masked text, which") }]);
+  await t.writeRepository("shop", JSON.stringify({ config: { vault: { tokens: {}, token: "hunter2" } } }));
+  const healthOf = async (client: TestClient) => (await client.call("repo/list")).result[0]?.health ?? [];
+  await until(async () => (await healthOf(t.owner)).length > 0, "the problem");
+  const told = [...(await healthOf(tool)), ...(await healthOf(t.owner)), ...errors, ...t.log];
+  expect(JSON.stringify(told)).not.toContain("hunter2");
+});
+
 test("an unexpected error is logged with its message and stack", async () => {
   await using t = await startTestDaemon();
   vi.spyOn(Store.prototype, "ids").mockRejectedValueOnce(new Error("a surprise"));
