@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useDeferredValue, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { isNote } from "../../shared/health.ts";
@@ -22,7 +22,8 @@ export interface ShownFields {
 export function useShownFields(selection: Selection): ShownFields {
   const { repo } = selection;
   const scopes = useScreen(state => state.scopes);
-  const filter = useScreen(state => state.fieldFilter);
+  // Deferred: among thousands of fields, what is typed is shown first.
+  const filter = useDeferredValue(useScreen(state => state.fieldFilter));
   const pending = useScreen(state => state.pending);
   const opened = useScreen(state => state.opened.get(repo));
   const health = useScreen(state => findRepository(state, repo)?.health);

@@ -1,5 +1,5 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
-import { useId, useState } from "react";
+import { memo, useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
@@ -19,7 +19,7 @@ import { useFieldState } from "./field-state.ts";
 import { countedValue } from "./short-value.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
-interface FieldRowProps {
+export interface FieldRowProps {
   readonly repo: string;
   readonly scope: string;
   readonly field: string;
@@ -28,12 +28,13 @@ interface FieldRowProps {
   readonly current: boolean;
   /** Without an inspector beside the fields, each field shows its details below it. */
   readonly holdsDetails: boolean;
-  /** Called when the focus enters the row. */
-  onFocus(): void;
+  /** Called when the focus enters the row: the same function each time, because a row is only rendered again for what concerns it. */
+  readonly onFocus: (scope: string, field: string) => void;
 }
 
 /** One field as a row: its title and path, a control with its value, and below it what needs attention or more space. */
-export function FieldRow({ repo, scope, field, schema: own, current, holdsDetails, onFocus }: FieldRowProps) {
+export const FieldRow = memo(function FieldRow(props: FieldRowProps) {
+  const { repo, scope, field, schema: own, current, holdsDetails, onFocus } = props;
   const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, own);
   const schema = schemaOfEdit(own, pending);
   const overridden = useScreen(state => overriddenBy(state.opened.get(repo)?.layers, scope, field));
@@ -87,7 +88,7 @@ export function FieldRow({ repo, scope, field, schema: own, current, holdsDetail
       data-modified={modified}
       data-edited={pending !== undefined}
       data-flashing={flashing}
-      onFocus={onFocus}
+      onFocus={() => onFocus(scope, field)}
     >
       <div className="field-head">
         <h3 id={`${id}-title`}>{title}</h3>
@@ -182,7 +183,7 @@ export function FieldRow({ repo, scope, field, schema: own, current, holdsDetail
       )}
     </section>
   );
-}
+});
 
 /** The keys that a reference to another field may use, unsaved edits included. */
 function useKeys(repo: string, scope: string, target: string | undefined): readonly string[] | undefined {

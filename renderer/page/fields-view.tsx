@@ -1,4 +1,4 @@
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { editAll } from "../state/edits.ts";
@@ -10,6 +10,7 @@ import { FieldDetails } from "./field-details.tsx";
 import { useShownFields } from "./field-filter.ts";
 import { FieldRow } from "./field-row.tsx";
 import { FieldsTools } from "./fields-tools.tsx";
+import { FarField, useNearFields } from "./near-fields.tsx";
 import { useSteadyField } from "./steady-field.ts";
 
 /** Whether the inspector fits beside the fields. */
@@ -22,8 +23,10 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   const stored = useScreen(state => state.opened.get(repo)?.stored);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
-  const { scopes: shown, found, all, hold } = useShownFields(selection);
+  const shown = useShownFields(selection);
+  const { found, all, hold } = shown;
   const container = useRef<HTMLDivElement>(null);
+  const { scopes: rendered, isAll, areMany, isNear } = useNearFields(container, shown);
   useSteadyField(container);
   // biome-ignore lint/correctness/useExhaustiveDependencies: any revision may have changed a local value.
   useEffect(() => {
@@ -31,24 +34,31 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   }, [repo, revision]);
   // Only when another field is chosen: rows must not jump while one edits.
   useEffect(() => {
-    if (wantedScope === undefined) return;
+    if (wantedScope === undefined || !isAll) return;
     const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${joinConfigPath(wantedScope, wantedField)}`;
     const wanted = container.current?.querySelector(`#${CSS.escape(id)}`);
     // The focused element is already visible.
     if (wanted?.contains(document.activeElement)) return;
     wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
-  }, [wantedScope, wantedField]);
+  }, [wantedScope, wantedField, isAll]);
   const modified = [...configEntries(stored ?? {})];
   const resetAll = (scope?: string) => {
     const wanted = modified.filter(one => scope === undefined || scope === one.scope);
     editAll(wanted.map(one => ({ repo, scope: one.scope, field: one.field, value: undefined })));
   };
+  const onFocus = useCallback(
+    (scope: string, field: string) => {
+      hold(joinConfigPath(scope, field));
+      focusPlace({ page: "repo", view: "fields", repo, scope, field });
+    },
+    [hold, repo],
+  );
   const inspected = wantedScope && wantedField ? findField(scopes, wantedScope, wantedField) : undefined;
   return (
-    <div className="fields" data-inspected={isWide}>
+    <div className="fields" data-inspected={isWide} data-many={areMany}>
       <div ref={container}>
         <FieldsTools found={found} all={all} modified={modified.length} onResetAll={() => resetAll()} />
-        {shown.map(({ scope, schema }) => {
+        {rendered.map(({ scope, schema }) => {
           const isModified = modified.some(one => one.scope === scope);
           return (
             <section className="scope" key={scope} id={`scope-${scope}`} aria-labelledby={`scope-title-${scope}`}>
@@ -61,21 +71,14 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
                   </button>
                 )}
               </header>
-              {Object.entries(schema.properties).map(([field, fieldSchema]) => (
-                <FieldRow
-                  key={field}
-                  repo={repo}
-                  scope={scope}
-                  field={field}
-                  schema={fieldSchema}
-                  current={wantedScope === scope && wantedField === field}
-                  holdsDetails={!isWide}
-                  onFocus={() => {
-                    hold(joinConfigPath(scope, field));
-                    focusPlace({ page: "repo", view: "fields", repo, scope, field });
-                  }}
-                />
-              ))}
+              {Object.entries(schema.properties).map(([field, fieldSchema]) => {
+                const current = wantedScope === scope && wantedField === field;
+                const props = { scope, field, schema: fieldSchema };
+                if (!current && !isNear(`field-${joinConfigPath(scope, field)}`))
+                  return <FarField key={field} {...props} />;
+                const more = { repo, current, holdsDetails: !isWide, onFocus };
+                return <FieldRow key={field} {...props} {...more} />;
+              })}
             </section>
           );
         })}

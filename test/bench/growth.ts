@@ -1,9 +1,9 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Socket } from "socket.io-client";
 import { atMost, type Compared, compare, cpuTimeOf, timeOf } from "./compare.ts";
-import { makeHome, repositoryId } from "./homes.ts";
+import { homeWithFields, makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { ask, calls, prepare, sets } from "./sockets.ts";
@@ -56,19 +56,6 @@ async function moreFields(machine: Machine): Promise<Row[]> {
       rows.push(...(await compare(machine, one.name, "ms", one, [{ contender: small, goal: atMost(1.5) }])));
   bare.close();
   return rows;
-}
-
-async function homeWithFields(machine: Machine, fields: number): Promise<string> {
-  const home = await makeHome(machine, 1);
-  const names = Array.from({ length: fields }, (_, index) => `field_${index}`);
-  const properties = Object.fromEntries(names.map(name => [name, { type: "integer", default: 0, title: name }]));
-  await mkdir(join(home, "scopes"), { recursive: true });
-  const schema = { type: "object", title: "Wide", properties };
-  await writeFile(join(home, "scopes/wide.schema.json"), JSON.stringify(schema));
-  const config = { wide: Object.fromEntries(names.map((name, index) => [name, index])) };
-  const text = `${JSON.stringify({ name: "wide", config }, null, 2)}\n`;
-  await writeFile(join(home, `repos/${repositoryId(0)}.json`), text);
-  return home;
 }
 
 /** Compares sets on a repository with a long history with sets on one with a short history. */

@@ -95,6 +95,17 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
         return false;
       }
     },
+    /** Starts something on the cores of both sides, such as a browser, which is many processes. */
+    onBothCores: async <Result>(start: () => Promise<Result>): Promise<Result> => {
+      if (cores === undefined) return start();
+      const pin = (list: string) => execFileSync("taskset", ["-a", "-c", "-p", list, String(process.pid)]);
+      pin(`${cores.client},${cores.server}`);
+      try {
+        return await start();
+      } finally {
+        pin(cores.client);
+      }
+    },
     newFolder: (name: string) => mkdtemp(join(folder, `${name}-`)),
     start,
     /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */

@@ -17,6 +17,7 @@ import { list } from "./list.ts";
 import { prepareMachine } from "./machine.ts";
 import { memory } from "./memory.ts";
 import { drawPicture } from "./picture.ts";
+import { screen } from "./screen.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
 import { sharedLog } from "./shared-log.ts";
@@ -38,6 +39,7 @@ const sections: readonly Section[] = [
   memory,
   worktrees,
   growth,
+  screen,
   sharedLog,
 ];
 const document = join(projectFolder, "docs/performance.md");

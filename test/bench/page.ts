@@ -1,0 +1,100 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Locator } from "playwright-core";
+import { launchBrowser, openContext } from "../helpers/browser.ts";
+import type { Machine } from "./machine.ts";
+import { ask } from "./sockets.ts";
+
+/** How long to wait after the start of daemon and browser, in milliseconds: people have them running. */
+const settleTime = 2_000;
+/** Browsers tell of no task that takes less time, in milliseconds. */
+const shortestTold = 50;
+
+/** Records long tasks. */
+const observer = `window.longTasks = [];
+new PerformanceObserver(list => {
+  for (const { startTime, duration } of list.getEntries()) longTasks.push({ start: startTime, duration });
+}).observe({ type: "longtask", buffered: true });`;
+
+/** From now on, `window.painted` is the time when an element was painted that matches, in milliseconds since the page began. */
+const watchFor = (selector: string) => `window.painted = null;
+(function look() {
+  if (document.querySelector(${JSON.stringify(selector)}) === null) return requestAnimationFrame(look);
+  requestAnimationFrame(() => requestAnimationFrame(() => { window.painted = performance.now(); }));
+})();`;
+
+interface LongTask {
+  readonly start: number;
+  readonly duration: number;
+}
+
+export type Visit = NonNullable<Awaited<ReturnType<typeof visit>>>;
+
+/** Opens the built screen of a home in a browser, to measure what happens there. Undefined: there is no browser. */
+export async function visit(machine: Machine, home: string) {
+  await using opening = new AsyncDisposableStack();
+  const daemon = opening.use(await machine.daemon(home));
+  const socket = await daemon.connect();
+  const { result } = await ask(socket, "session/link", {});
+  socket.close();
+  const browser = await machine.onBothCores(() => launchBrowser());
+  if (browser === undefined) return undefined;
+  opening.defer(() => browser.close());
+  const context = await openContext(browser, { viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const failures: string[] = [];
+  page.on("pageerror", ({ message }) => failures.push(message));
+  await page.addInitScript(observer + watchFor("[role=treeitem]"));
+  await delay(settleTime);
+  const { url } = result as { readonly url: string };
+  await page.goto(url);
+  const opened = opening.move();
+  const painted = async () => {
+    // Polled, because the page's Content Security Policy forbids the eval that Playwright's waitForFunction needs.
+    for (;;) {
+      const time = await page.evaluate<number | null>("window.painted");
+      if (time !== null) return time;
+      await delay(20);
+    }
+  };
+  const now = () => page.evaluate<number>("performance.now()");
+  const longestSince = async (begin: number) => {
+    const tasks = await page.evaluate<readonly LongTask[]>("window.longTasks");
+    return Math.max(shortestTold, ...tasks.filter(({ start }) => start >= begin).map(({ duration }) => duration));
+  };
+  return {
+    page,
+    /** From when the page has its script to when it has painted the first rows, and the longest task of this. */
+    firstRows: async () => {
+      const time = await painted();
+      const script = "performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.js')).responseEnd";
+      return { shown: time - (await page.evaluate<number>(script)), task: await longestSince(0) };
+    },
+    /** From when this is done to when an element that matches has been painted, and the longest task of this and of what follows. */
+    showing: async (selector: string, work: () => Promise<unknown>) => {
+      await page.evaluate(watchFor(selector));
+      const begin = await now();
+      await work();
+      const shown = (await painted()) - begin;
+      await delay(settleTime);
+      return { shown, task: await longestSince(begin) };
+    },
+    /** The longest task while this is done. */
+    longestTask: async (work: () => Promise<unknown>) => {
+      const begin = await now();
+      await work();
+      return longestSince(begin);
+    },
+    /** Turns the wheel over an element. */
+    scroll: async (over: Locator) => {
+      await over.hover();
+      for (let step = 0; step < 100; step += 1) {
+        await page.mouse.wheel(0, 1_500);
+        await delay(16);
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await opened.disposeAsync();
+      if (failures.length > 0) throw new Error(`errors in the page: ${failures.join("; ")}`);
+    },
+  };
+}
