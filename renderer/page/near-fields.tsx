@@ -42,7 +42,11 @@ export function useNearFields(container: RefObject<HTMLElement | null>, shown: S
 }
 
 /** The place of a field that is far from what is in sight: to be found by its title and path. */
-export const FarField = memo(function FarField({ scope, field, schema }: Pick<FieldRowProps, "scope" | "field" | "schema">) {
+export const FarField = memo(function FarField({
+  scope,
+  field,
+  schema,
+}: Pick<FieldRowProps, "scope" | "field" | "schema">) {
   const id = useId();
   const path = joinConfigPath(scope, field);
   return (

@@ -2,6 +2,7 @@ import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeShop } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 
 const schema = {
   $schema: "http://json-schema.org/draft-07/schema#",
@@ -73,6 +74,7 @@ test("scope add names every problem at once, and adds nothing", async () => {
   // A file in the home alike: on the terminal, in status and in doctor.
   const inHome = join(home.homeFolder, "scopes/broken.schema.json");
   await copyFile(file, inHome);
+  await until(async () => (await home.run(["status"])).output.includes(inHome), "the daemon to read it");
   for (const command of ["status", "doctor"]) {
     const { output } = await home.run([command]);
     expect(output).toContain(`${inHome}, line 1, column 50, at /properties/b/type: the field "b"`);
