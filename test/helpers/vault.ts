@@ -17,7 +17,7 @@ const vault = {
     },
     notes: { type: "array", items: { type: "string" }, default: [] },
     spots: { type: "object", default: {} },
-    // A hand edit that names no desk is reported with its value.
+    // A hand edit that names no desk is told, and its value to nobody.
     desks: { type: "object", default: {}, "x-masked": true },
     desk: { ...text, "x-keyOf": "desks", "x-masked": true },
     run: { ...text, "x-command": true },
