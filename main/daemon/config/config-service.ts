@@ -199,8 +199,9 @@ export class ConfigService {
     { repo, after }: { readonly repo?: string | undefined; readonly after?: string | undefined },
     turn: Turn = this.#yielding.begin(caller.keyId),
   ): AsyncGenerator<RepositoryEntry> {
-    for (const id of await this.#store.ids()) {
-      if ((repo !== undefined && id !== repo) || (after && id <= after)) continue;
+    await this.#store.reconciled;
+    for (const id of repo === undefined ? await this.#store.ids() : [repo]) {
+      if (after && id <= after) continue;
       if (turn.isOver) await turn.pass();
       const entry = await this.entry(caller, id);
       if (entry !== undefined) yield entry;
