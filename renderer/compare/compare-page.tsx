@@ -132,7 +132,7 @@ function Comparison({ left, right, found }: ComparisonProps) {
       </div>
       {untrusted !== undefined && untrusted.kind !== "defaults" && (
         <p className="hint">
-          Values that run as commands are not copied from a file.{" "}
+          Commands and environment variables are not copied from a file.{" "}
           <a className="link" href={addressOf({ page: "repo", view: "fields", repo: untrusted.repo })}>
             Review them in full before you trust them
           </a>

@@ -14,7 +14,7 @@ interface KeyPreviewProps {
 export function KeyPreview({ grants, rights, covered }: KeyPreviewProps) {
   const scopes = useScreen(state => state.scopes);
   const seen = seenBy(grants, covered, scopes);
-  const commands = [...new Set(fieldsIn(seen).flatMap(({ path, isCommand }) => (isCommand ? [path] : [])))];
+  const commands = [...new Set(fieldsIn(seen).flatMap(({ path, effect }) => (effect === undefined ? [] : [path])))];
   const hasMasked = fieldsIn(seen).some(({ isMasked }) => isMasked);
   const more = seen.repositories - seen.listed.length;
   return (
@@ -29,10 +29,10 @@ export function KeyPreview({ grants, rights, covered }: KeyPreviewProps) {
         <p className="hint">Of masked values, it sees only whether they are there.</p>
       )}
       {commands.length > 0 && rights.includes("commands") && (
-        <p className="key-warning">It could set values that run as commands: {commands.join(", ")}.</p>
+        <p className="key-warning">It could set commands and environment variables: {commands.join(", ")}.</p>
       )}
       {commands.length > 0 && !rights.includes("commands") && (
-        <p className="hint">Values that run as commands wait until you accept them: {commands.join(", ")}.</p>
+        <p className="hint">Commands and environment variables wait until you accept them: {commands.join(", ")}.</p>
       )}
       {seen.listed.map(({ repository, fields }, index) => (
         <details key={repository.id} open={index === 0}>
@@ -40,10 +40,10 @@ export function KeyPreview({ grants, rights, covered }: KeyPreviewProps) {
             {repository.name} <span className="hint">{counted(fields.length, "field")}</span>
           </summary>
           <ul>
-            {fields.map(({ path, isMasked, isCommand }) => (
+            {fields.map(({ path, isMasked, effect }) => (
               <li key={path}>
                 <code>{path}</code> {isMasked && <span className="badge">masked</span>}{" "}
-                {isCommand && <span className="badge badge-edited">runs as a command</span>}
+                {effect !== undefined && <span className="badge badge-edited">{effect}</span>}
               </li>
             ))}
           </ul>

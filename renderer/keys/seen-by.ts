@@ -1,8 +1,9 @@
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { allows, allowsSomewhere, type Grants } from "../../shared/grants.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { describeEffect } from "../../shared/scopes/describe-effect.ts";
 import { needsReveal } from "../../shared/scopes/hidden-values.ts";
-import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
+import { effectOf, runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 import { covers, pathsOf } from "./field-patterns.ts";
 
@@ -13,8 +14,8 @@ export interface SeenField {
   /** `<scope>.<field>` */
   readonly path: string;
   readonly isMasked: boolean;
-  /** Whether its value runs as a command and this key could set it. */
-  readonly isCommand: boolean;
+  /** What its value does outside of Repoconf, if this key could set it. */
+  readonly effect?: string;
 }
 
 /** What a key would currently see. */
@@ -44,7 +45,9 @@ export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scop
         return {
           path,
           isMasked: schema !== undefined && needsReveal(schema),
-          isCommand: schema !== undefined && runsAsCommand(schema) && allows(grants, "write", repo, path),
+          ...(schema !== undefined &&
+            runsAsCommand(schema) &&
+            allows(grants, "write", repo, path) && { effect: describeEffect(effectOf(schema), path) }),
         };
       });
   return {

@@ -1,7 +1,7 @@
 import { useId } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { ProposedValue } from "../../shared/protocol.ts";
-import { describeEffect } from "../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../shared/scopes/describe-effect.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
@@ -42,7 +42,7 @@ export function Proposal({ proposal: { id, field, layer, by, time, reason } }: {
       </p>
       {shown?.effect !== undefined && (
         <p>
-          Once it is set, this value <strong>{describeEffect(shown.effect) || "has no effect any more"}</strong>.
+          Once it is set, this value <strong>{describeEffect(shown.effect, field) || "has no effect any more"}</strong>.
         </p>
       )}
       {shown !== undefined && (

@@ -1,7 +1,8 @@
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
-import { describeEffect, effectOf } from "../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../shared/scopes/describe-effect.ts";
+import { effectOf } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
@@ -27,11 +28,11 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
   return (
     <div className="waiting-value">
       <p>
-        <code>{field}</code> is in the file and {describeEffect(effectOf(schema))}. It counts once you trust it.
+        <code>{field}</code> is in the file and {describeEffect(effectOf(schema), field)}. It counts once you trust it.
       </p>
       {shown !== undefined && (
         <p>
-          Once it is trusted, this value <strong>{describeEffect(shown.effect)}</strong>.
+          Once it is trusted, this value <strong>{describeEffect(shown.effect, field)}</strong>.
         </p>
       )}
       {shown !== undefined && (

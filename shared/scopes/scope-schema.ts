@@ -88,9 +88,3 @@ export function effectOf(schema: ValueSchema): Effect {
   const variable = schema["x-env"];
   return { command: schema["x-command"] === true, ...(variable !== undefined && { variable }) };
 }
-
-/** As the end of a sentence that begins with a field. */
-export function describeEffect({ command, variable }: Effect): string {
-  const exported = variable === undefined ? [] : [`becomes the environment variable ${variable}`];
-  return [...(command ? ["runs as a command"] : []), ...exported].join(" and ");
-}

@@ -403,9 +403,9 @@ describe.concurrent("repoconf backup --restore", () => {
       "settings.json starts a program for secrets cmd://op",
       "settings.json keeps all values on another server",
       "settings.json lets pages of this address connect",
-      "tasks.run runs as a command, with this default in every repository",
-      "tasks.run runs as a command, in weblog (blog)",
-      "svc.envvars runs as a command, in weblog (blog)",
+      "tasks.run tells tools what to run, with this default in every repository",
+      "tasks.run tells tools what to run, in weblog (blog)",
+      "svc.envvars sets environment variables, in weblog (blog)",
       "/of/others belongs to a repository, in site",
     ];
     const values = ["steal", "nats://others.test/x", "https://others.test", "make theirs", "own task", `"/of/others"`];

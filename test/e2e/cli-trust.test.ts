@@ -24,7 +24,9 @@ describe("commands that a work tree brings, on the command line", () => {
     await using home = await makeServedHome();
     const folder = await makeSite(home);
     const added = await home.succeed(["repo", "add", folder, "--in-tree"]);
-    expect(added).toContain("values that run as commands");
+    expect(added).toContain(
+      "Its file contains commands or environment variables:\nsvc.services tells tools what to run",
+    );
     // As in lists: the output may be a log.
     expect(added).toContain('"value": "••••••"');
     expect(added).not.toContain("evil.so");
@@ -37,9 +39,9 @@ describe("commands that a work tree brings, on the command line", () => {
       await home.refuse(3, [...args, "svc.envvars.LD_PRELOAD"], /value of svc.envvars waits for trust.*\(/, { folder });
     expect(await home.succeed(["explain", "svc.envvars"], { folder })).toMatch(/the default; .* waits for trust \(/);
     expect(await home.succeed(["repo", "list"])).toContain("2 problems, needs trust");
-    expect(await home.find(1, ["doctor"])).toMatch(/svc\.services runs as a command.*repoconf trust --repo/);
+    expect(await home.find(1, ["doctor"])).toMatch(/svc\.services tells tools what to run.*repoconf trust --repo/);
     const shown = await home.find(1, ["trust", "svc.envvars"], { folder });
-    expect(shown).toContain("evil.so");
+    expect(shown).toMatch(/^svc.envvars sets environment variables\n[\s\S]*evil\.so/);
     expect(shown).not.toContain("svc.services");
     // --accept trusts only the value with this hash; a hash that no longer waits is refused.
     const [services, envvars] = await waitingIn(home, folder);
@@ -53,7 +55,7 @@ describe("commands that a work tree brings, on the command line", () => {
     expect((await home.run(["trust", "svc.services"], { folder })).errorOutput).toContain("Nothing to trust");
     await home.succeed(["trust", "--accept", envvars.hash], { folder });
     expect(await home.succeed(["trust"], { folder })).toBe("Nothing to trust.\n");
-    expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
+    expect((await home.run(["doctor"])).output).not.toContain("svc.services");
   });
 
   test("on a terminal it asks about each value, and any answer except yes means no", async ({ skip }) => {

@@ -7,7 +7,7 @@ import { isShellThere } from "../helpers/prompting-shell.ts";
 import { titleWith } from "../helpers/skips.ts";
 import { patientCompletion, runProcess } from "../helpers/spawned-daemon.ts";
 
-/** A home with the repositories "shop" and "my blog" and a running daemon. */
+/** A home with the repositories "shop" and "my blog", two keys and a running daemon. */
 const home = await makeServedHome();
 afterAll(() => home[Symbol.asyncDispose]());
 for (const name of ["shop", "my blog"]) {
@@ -16,6 +16,7 @@ for (const name of ["shop", "my blog"]) {
 }
 const services = `svc.services.web={"ready":"","image":""}`;
 await home.succeed(["set", "--repo", "shop", "svc.proxy_aliases+=a.test", services, "svc.envvars.PORT=2"]);
+for (const name of ["deploy", "my tool"]) await home.json(["key", "create", name]);
 
 async function complete(words: readonly string[], inHome = home): Promise<string[]> {
   const output = await inHome.succeed(["complete", "--", ...words]);
@@ -66,6 +67,9 @@ describe("repoconf complete", () => {
     // Repositories.
     ["list --repo=my", ["--repo=my blog"]],
     ["diff --with my", ["my blog"]],
+    // Keys.
+    ["key revoke d", ["deploy"]],
+    ["undo --by=my", ["--by=my tool"]],
   ])("completes repoconf %s", async (typed, offered) => {
     expect(await complete(typed.split(" "))).toEqual(offered);
   });
@@ -83,6 +87,11 @@ describe("repoconf complete", () => {
     expect(names).toContain("other-id");
     expect(names).not.toContain("shop");
     await home.succeed(["repo", "remove", "other-id", "--yes"]);
+  });
+
+  test("completes a key by its id if that begins as the text does", async () => {
+    const [{ id }] = await home.json(["key", "list"]);
+    expect(await complete(["key", "revoke", id.slice(0, 6)])).toEqual([id]);
   });
 
   test("asks the daemon of the home given by --home; without one, prints nothing, exits with code 0 and starts none", async () => {
@@ -122,6 +131,7 @@ describe("repoconf completion", () => {
       typed("list", "--repo", "=", "sh"),
       typed("list", "--repo", "my\\ b"),
       typed("list", "svc.none"),
+      typed("key", "revoke", "my"),
     ];
     expect(await linesOf("bash", ["--norc"], scripts)).toEqual([
       ["restore", "repo", "restart"],
@@ -129,6 +139,7 @@ describe("repoconf completion", () => {
       ["shop"],
       ["my\\ blog"],
       [],
+      ["my\\ tool"],
     ]);
   });
 
@@ -142,6 +153,7 @@ describe("repoconf completion", () => {
       typed("set", "svc.timeo"),
       typed("list", "--repo", "my\\ b"),
       typed("list", "--home", ""),
+      typed("key", "revoke", "my"),
     ];
     const beforeIts = ["-f", "-o", "no_nomatch"];
     expect(await linesOf("zsh", beforeIts, ["compdef() { }", ...scripts])).toEqual([
@@ -150,6 +162,7 @@ describe("repoconf completion", () => {
       ["compadd -S  -- svc.timeout="],
       ["compadd -- my blog"],
       ["files"],
+      ["compadd -- my tool"],
     ]);
   });
 
@@ -161,6 +174,7 @@ describe("repoconf completion", () => {
       "repoconf repo ren",
       "repoconf list --repo my\\ b",
       "repoconf list --repo 'my b",
+      "repoconf key revoke my",
       `repoconf list --repo "it's \\$x \\"q`,
       "repoconf list --repo it\\'s",
     ];
@@ -177,6 +191,7 @@ describe("repoconf completion", () => {
       ["rename"],
       ["my blog"],
       ["my blog"],
+      ["my tool"],
       [odd],
       [odd],
     ]);

@@ -56,7 +56,7 @@ describe.concurrent("repoconf export", () => {
     };
     await writeFile(join(home.workFolder, "values.json"), JSON.stringify(values));
     const { code, errorOutput } = await home.run(["import", "values.json", "--repo", "shop", "--yes"]);
-    expect([code, errorOutput]).toEqual([0, expect.stringContaining("svc.services is run as a command.")]);
+    expect([code, errorOutput]).toEqual([0, expect.stringContaining("svc.services tells tools what to run.")]);
     const lines = await home.succeed(["export", "--repo", "shop", "--format", "env"]);
     expect(parseEnv(lines)).toMatchObject({
       SVC_TIMEOUT: "30",

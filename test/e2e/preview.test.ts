@@ -181,14 +181,17 @@ test("a pull with a new image waits for a person, and a refresh takes the new im
     `{ "config": { "svc": { "services": { "web": { "ready": "", "image": "${image}" } } } } }`;
   await writeFile(join(folder, ".repoconf.json"), textWith("node:24"));
   await t.home.succeed(["repo", "add", folder, "--id", "site"]);
-  await until(async () => (await t.page()).includes("svc.services runs as a command, and no person"), "what waits");
+  await until(
+    async () => (await t.page()).includes("svc.services tells tools what to run, and no person"),
+    "what waits",
+  );
   expect((await t.ask("web.site.localhost")).status).toBe(421);
   const [waiting] = await t.home.json(["trust", "--repo", "site"]);
   await t.home.succeed(["trust", "--repo", "site", "--accept", waiting.hash]);
   await t.untilServed("web.site.localhost", "node:24");
   await writeFile(join(folder, ".repoconf.json"), textWith("evil:1"));
   await until(
-    async () => (await t.page()).includes("svc.services runs as a command, and no person"),
+    async () => (await t.page()).includes("svc.services tells tools what to run, and no person"),
     "what waits again",
   );
   await t.untilServed("web.site.localhost", "node:24");

@@ -173,7 +173,7 @@ describeScreen("axe", () => {
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await hasNoFindings(page, page.getByText("Values that run as commands wait until you accept them"));
+    await hasNoFindings(page, page.getByText("Commands and environment variables wait until you accept them"));
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();
     await hasNoFindings(page, page.getByRole("button", { name: "Copy" }));

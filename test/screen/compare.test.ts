@@ -123,7 +123,7 @@ describeScreen("the compare page", () => {
     await poll(window.hash).toBe("#/compare/store/shop:file");
     await line(page, "svc.timeout store: 900 seconds default shop, its file: soon Copy to the left svc.timeout");
     await line(page, "svc.services.web store: not set, default shop, its file: 5");
-    await reads(page.getByRole("main"), "Values that run as commands are not copied from a file.");
+    await reads(page.getByRole("main"), "Commands and environment variables are not copied from a file.");
     await button(page, "Copy all to the left").click();
     await reads(window.edits, "2 edits");
     await poll(() => page.getByRole("row", { name: /^svc\.services.*edited/ }).count()).toBe(0);

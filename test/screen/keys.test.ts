@@ -164,13 +164,14 @@ describeScreen("keys", () => {
     await reads(preview(page), "Reads 1 field in 1 repository, and nothing else.");
     await reads(preview(page).getByRole("listitem"), /svc\.envvars\s+masked/);
     await reads(preview(page), "Of masked values, it sees only whether they are there.");
-    expect(await preview(page).innerText()).not.toContain("runs as a command");
+    expect(await preview(page).innerText()).not.toContain("sets environment variables");
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await reads(preview(page), "Values that run as commands wait until you accept them: svc.envvars.");
+    await reads(preview(page), "Commands and environment variables wait until you accept them: svc.envvars.");
+    await reads(preview(page).getByRole("listitem"), /svc\.envvars\s+masked\s+sets environment variables/);
     await box(page, "See masked values").check();
     await box(page, "Set commands").check();
     await reads(preview(page), "This key can read masked values in clear text.");
-    await reads(preview(page), "It could set values that run as commands: svc.envvars.");
+    await reads(preview(page), "It could set commands and environment variables: svc.envvars.");
     await patternInput(page).fill("svc.timeout nope.*");
     await reads(preview(page), "No field there is now matches nope.*.");
     // More repositories than it lists.

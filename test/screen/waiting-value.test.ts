@@ -9,7 +9,7 @@ describeScreen("a command pulled with git", () => {
     const { screen, page } = window;
     await window.choose("site");
     const note = page.getByRole("complementary", { name: "Problems with the file" });
-    await reads(note, "runs as a command");
+    await reads(note, "is in the file and tells tools what to run.");
     const [show, trust] = [/^Show ?: svc.services$/, /^Trust this value ?: svc.services$/].map(name =>
       note.getByRole("button", { name }),
     );
@@ -74,7 +74,7 @@ describeScreen("a command that a key proposes", () => {
     const button = (name: string) => item.getByRole("button", { name: new RegExp(`^${name} ?: svc.services$`) });
     expect(await button("Set this value").getAttribute("aria-disabled")).toBe("true");
     await button("Show").click();
-    await reads(item, "Once it is set, this value runs as a command.");
+    await reads(item, "Once it is set, this value tells tools what to run.");
     const proposed = item.getByRole("figure", { name: "Proposed" });
     await reads(proposed, "curl one.test");
     // Each character is shown: no two of them as one.

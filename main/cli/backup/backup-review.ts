@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { exactText, type JsonValue, sameJson } from "../../../shared/json.ts";
-import { describeEffect, effectOf, type ValueSchema } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
+import { effectOf, type ValueSchema } from "../../../shared/scopes/scope-schema.ts";
 import { parseJsonText } from "../../files/json-text.ts";
 import type { Home } from "../../home/home.ts";
 import { privateFile } from "../../home/prepare-home.ts";
@@ -70,7 +71,7 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
     if (schema === undefined || (sameEffect(before, schema) && sameJson(before?.default, schema.default))) continue;
     if (hasNoEffect(schema, schema.default)) continue;
     const where = joinConfigPath(scope, field);
-    const what = `${describeEffect(effectOf(schema))}, with this default in every repository`;
+    const what = `${describeEffect(effectOf(schema), where)}, with this default in every repository`;
     brought.push({ where, what, value: schema.default, repos: [] });
   }
   const groups = new Map<string, Brought>();
@@ -87,7 +88,8 @@ async function findBrought(home: Home, file: string): Promise<readonly Brought[]
       if (value === undefined || schema === undefined || sameJson(value, schema.default)) continue;
       if (hasNoEffect(schema, value)) continue;
       if (sameEffect(before, schema) && sameJson(value, valueByAnyName(ownConfig, path, present))) continue;
-      add(repo, { where: joinConfigPath(path.scope, path.field), what: describeEffect(effectOf(schema)), value });
+      const where = joinConfigPath(path.scope, path.field);
+      add(repo, { where, what: describeEffect(effectOf(schema), where), value });
     }
   };
   const ownRepositories = new Map<string, Promise<Repository>>();

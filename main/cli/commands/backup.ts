@@ -14,7 +14,7 @@ export function addBackupCommand(program: Command): void {
   addHomeOption(program.command("backup"))
     .argument("[file]", "the archive to write, for example repoconf.tar.gz")
     .description(
-      "back up repositories, their history, scopes and settings to one archive, or restore them from it; API keys are never included\n\nA backup can be made while a daemon is running. To restore an earlier revision of a single repository, use repoconf restore.\n\nBefore it asks, --restore shows what the backup brings that the home does not have and that runs programs or leads out of it: commands for secrets, values that run as commands or become environment variables, a shared log, addresses of pages, and folders of repositories. Once restored they are in use. With --yes it names them without their values.",
+      "back up repositories, their history, scopes and settings to one archive, or restore them from it; API keys are never included\n\nA backup can be made while a daemon is running. To restore an earlier revision of a single repository, use repoconf restore.\n\nBefore it asks, --restore shows what the backup brings that the home does not have and that runs programs or leads out of it: commands for secrets, values that tell tools what to run or become environment variables, a shared log, addresses of pages, and folders of repositories. Once restored they are in use. With --yes it names them without their values.",
     )
     .summary("back up a whole home to one archive, or restore it")
     .option("--force", "overwrite the archive if it exists")

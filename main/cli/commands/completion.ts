@@ -9,7 +9,7 @@ import { completionTimeout } from "../one-shot/complete.ts";
 import { exitCodes } from "../output/exit-codes.ts";
 import { flushOutput, print } from "../output/terminal.ts";
 
-const installation = `print a script that completes commands, options, fields and repositories in your shell
+const installation = `print a script that completes commands, options, fields, repositories and keys in your shell
 
   bash, in ~/.bashrc:
     source <(repoconf completion bash)
@@ -18,7 +18,7 @@ const installation = `print a script that completes commands, options, fields an
   fish, once:
     repoconf completion fish > ~/.config/fish/completions/repoconf.fish
 
-Names of fields and repositories come from a running daemon; completion never starts one.`;
+Names of fields, repositories and keys come from a running daemon; completion never starts one.`;
 
 /** `repoconf completion SHELL`, and the hidden `repoconf complete -- WORDS...` that its scripts call. */
 export function addCompletionCommand(program: Command): void {
@@ -136,10 +136,12 @@ async function valuesFor(
           ? await assignments(typed, values)
           : (await fieldNames(typed, values)).map(field => `${field}=`),
       );
-    case "repository": {
-      const repositories = await repositoryNames(values);
-      const named = starting(repositories.names);
-      return named.length > 0 ? named : starting(repositories.ids);
+    case "repository":
+    case "key": {
+      using client = await connectToRunning(values);
+      const entries = await (name === "key" ? client.run("key/list", { limit: 1_000 }) : client.repositories());
+      const named = starting(uniqueNames(entries));
+      return named.length > 0 ? named : starting(entries.map(({ id }) => id));
     }
     default:
       return [];
@@ -173,13 +175,10 @@ async function assignments(typed: string, values: ReadonlyMap<string, string>): 
   return known.map(value => `${name}${sign}${colon}=${value}`);
 }
 
-/** The ids replace names that several repositories share, because commands reject ambiguous names. */
-async function repositoryNames(values: ReadonlyMap<string, string>) {
-  using client = await connectToRunning(values);
-  const entries = await client.repositories();
+/** The ids replace names that several repositories or keys share, because commands reject ambiguous names. */
+function uniqueNames(entries: readonly { readonly id: string; readonly name: string }[]): string[] {
   const byName = Map.groupBy(entries, ({ name }) => name);
-  const names = entries.map(({ id, name }) => (byName.get(name)?.length === 1 ? name : id));
-  return { names, ids: entries.map(({ id }) => id) };
+  return entries.map(({ id, name }) => (byName.get(name)?.length === 1 ? name : id));
 }
 
 async function connectToRunning(values: ReadonlyMap<string, string>) {

@@ -24,7 +24,7 @@ export function addGetCommand(program: Command): void {
     .addOption(offlineOption)
     .option(
       "--trust-commands",
-      "with --offline: also print values that run as commands, for use where the work tree's commands are run anyway",
+      "with --offline: also print commands and environment variables, for use where the work tree's commands are run anyway",
     )
     .action(get);
 }

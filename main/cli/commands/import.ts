@@ -6,7 +6,8 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
-import { describeEffect, effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
+import { effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
 import { showDifference } from "../change/describe-change.ts";
@@ -184,7 +185,7 @@ function printPreview(
     // Nobody is asked to trust what is not in a work tree.
     const effect =
       layer === "local" && schema !== undefined && runsAsCommand(schema)
-        ? `, which ${describeEffect(effectOf(schema))}`
+        ? `, which ${describeEffect(effectOf(schema), field)}`
         : "";
     const difference = `${showDifference(before, show(value))}${effect}`;
     if (field !== variablesField || variables.length === 0) print(`${field}: ${difference}`);

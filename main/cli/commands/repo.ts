@@ -226,7 +226,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
   const { showAndAsk, showMasked } = await import("./trust.ts");
-  print("Its file contains values that run as commands:");
+  print("Its file contains commands or environment variables:");
   // A log or a script gets masked values, as in lists; a person is asked on a terminal.
   await (isTerminal() ? showAndAsk : showMasked)(client, await client.run("trust/list", { repo: id }));
 }

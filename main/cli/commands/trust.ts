@@ -3,7 +3,7 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ProposedValue, UntrustedValue } from "../../../shared/protocol.ts";
-import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { showDifference } from "../change/show-difference.ts";
 import {
   addJsonOption,
@@ -32,7 +32,7 @@ export function addTrustCommand(program: Command): void {
     .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
     .summary("review commands and scopes that came with a pull or that keys propose, and trust them")
     .description(
-      "review commands and scopes that came with a pull or that keys propose, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names. Then it shows what keys without the right to set commands propose.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
+      "review commands and scopes that came with a pull or that keys propose, and trust them\n\nCommands and environment variables that come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names. Then it shows what keys without the right to set commands propose.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home, and the values, in any repository, that each would make commands or environment variables: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
     )
     .option(
       "--accept <hash>",
@@ -183,5 +183,5 @@ async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedVa
 }
 
 function show({ field, value, effect, serving, hash }: UntrustedValue): void {
-  showDifference(`${field} ${describeEffect(effect)}`, serving, value, hash);
+  showDifference(`${field} ${describeEffect(effect, field)}`, serving, value, hash);
 }

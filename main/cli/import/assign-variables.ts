@@ -1,5 +1,6 @@
 import type { FoundVariable, FoundVariables } from "../../../shared/import/found-variables.ts";
 import type { JsonValue } from "../../../shared/json.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { isSecretReference } from "../../../shared/scopes/hidden-values.ts";
 import { valueAt } from "../../../shared/value-edit.ts";
 import type { Fields } from "../connect/fields.ts";
@@ -67,7 +68,8 @@ export function importNotes(
     const schema = fields.get(path);
     if (schema?.["x-secret"] === true && isPlainSecret(value))
       notes.push(`${path} holds a secret, which would be in clear text. ${inClear}`);
-    if (schema?.["x-command"] === true && path !== variablesField) notes.push(`${path} is run as a command.`);
+    if (schema?.["x-command"] === true && path !== variablesField)
+      notes.push(`${path} ${describeEffect({ command: true }, path)}.`);
   }
   const change = changes.find(({ field }) => field === variablesField);
   for (const { name, text } of change === undefined ? [] : variables) {

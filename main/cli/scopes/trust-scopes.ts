@@ -4,8 +4,9 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { exactText, type JsonObject, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { PreviewedEffect } from "../../../shared/protocol.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { withMasks } from "../../../shared/scopes/masks.ts";
-import { describeEffect, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
 import { shortenedList } from "../../../shared/shortened.ts";
 import { pointerTokens } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
@@ -137,7 +138,7 @@ export async function showEffects(client: RepoconfClient, effects: readonly Prev
   print(style("bold", "With this scope:"));
   let shown = "";
   for (const { field, effect, value, stored, waits, repos } of effects) {
-    if (field !== shown) print(`  ${field} ${describeEffect(effect)}`);
+    if (field !== shown) print(`  ${field} ${describeEffect(effect, field)}`);
     shown = field;
     const what = stored ? "the value" : "its default";
     const when = waits ? ", not used until you trust it there" : "";

@@ -1,7 +1,7 @@
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ProposedValue } from "../../../shared/protocol.ts";
-import { describeEffect } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { showDifference } from "../change/show-difference.ts";
 import { type Fields, mask } from "../connect/fields.ts";
@@ -19,7 +19,7 @@ export async function askForProposals(client: RepoconfClient, proposals: readonl
     const { field, layer, value, by, time, reason, effect, serving = null, hash = "" } = one;
     const place = layer === undefined ? field : `${field} (${layer})`;
     const why = reason === undefined ? "" : `: ${reason}`;
-    const what = effect === undefined ? "" : ` ${describeEffect(effect)}`;
+    const what = effect === undefined ? "" : ` ${describeEffect(effect, field)}`;
     const unset = value === undefined ? ". It would be unset" : "";
     const title = `${place}${what}, proposed by ${by} at ${time}${why}${unset}`;
     const text = JSON.stringify(value ?? null);

@@ -293,7 +293,7 @@ export class ChangeCheck {
     const edit = { ...split, value, ...(layer === "local" && { layer }) };
     const isToldApart = (before !== undefined || value !== undefined) && isHidden(caller, field.schema, before, value);
     if (field.isCommand && !caller.rights.includes("commands") && (isToldApart || !sameJson(before, value)))
-      return new OnlyProposedError(repo, path, edit);
+      return new OnlyProposedError(repo, path, edit, field.schema);
     const isServed = value === undefined || (!isHidden(caller, field.schema, value) && sameJson(before, value));
     // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust. Local values are the person's own.
     const isFree = source !== "restore" || !field.isCommand || isServed || layer === "local";

@@ -3,6 +3,8 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import { allowsAnyField } from "../../../shared/grants.ts";
 import type { Layer } from "../../../shared/protocol.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
+import { effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { BrokenReference, Scopes } from "../../scopes/scopes.ts";
 import type { Store } from "../../store/store.ts";
 import type { LayerEdit, RepositoryState } from "../../store/types.ts";
@@ -23,16 +25,19 @@ export function mayWriteIn(
 export class OnlyProposedError extends RepoconfError {
   readonly edit: LayerEdit;
 
-  constructor(repo: string, field: string, edit: LayerEdit) {
-    const message = `${field} runs as a command or becomes an environment variable, which this key may only propose.`;
-    super(1007, message, { repo, field, details: { right: "commands" } });
+  readonly #what: string;
+
+  constructor(repo: string, field: string, edit: LayerEdit, schema: FieldSchema) {
+    const what = `${field} ${describeEffect(effectOf(schema), field)}`;
+    super(1007, `${what}, which this key may only propose.`, { repo, field, details: { right: "commands" } });
+    this.#what = what;
     this.edit = edit;
   }
 
   /** As the key gets it. */
   proposedAs(proposal: string): RepoconfError {
     const { repo = "", field = "" } = this;
-    const message = `${field} runs as a command or becomes an environment variable, so it is not set: it waits for a person, as the proposal ${proposal}. To review it: repoconf trust`;
+    const message = `${this.#what}, so it is not set: it waits for a person, as the proposal ${proposal}. To review it: repoconf trust`;
     return new RepoconfError(1007, message, { repo, field, details: { right: "commands", proposal } });
   }
 }
@@ -103,7 +108,7 @@ export function notInLayer(field: string, repo: string, layer: Layer): RepoconfE
 }
 
 export function untrustedValue(field: string, repo: string): RepoconfError {
-  const message = `The value of ${field} at that revision runs as a command that nobody has trusted in this repository. Review it, and set it if you trust it.`;
+  const message = `Nobody has trusted the value that ${field} had at that revision in this repository. Review it, and set it if you trust it.`;
   return new RepoconfError(1114, message, { repo, field });
 }
 

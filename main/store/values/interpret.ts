@@ -5,7 +5,8 @@ import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { partsOf, SpareSteps } from "../../../shared/schema/step-budget.ts";
-import { describeEffect, effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
+import { effectOf, type FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
 import { showPointer } from "../../../shared/value-place.ts";
@@ -265,7 +266,7 @@ export function* interpretingConfig(
       if (isGood) continue;
       const used = serves ? "its last valid value" : rules.isLayer ? "the value of the layer below" : "its default";
       const message = () =>
-        `${showPointer(joinConfigPath(scopeName, name), problem?.path ?? "", value, field.schema)} ${problem === undefined ? untrusted(field.schema) : problem.message}; using ${used}.`;
+        `${showPointer(joinConfigPath(scopeName, name), problem?.path ?? "", value, field.schema)} ${problem === undefined ? untrusted(scopeName, name, field.schema) : problem.message}; using ${used}.`;
       // If there is nothing at the path, such as a missing member, the problem is at the value itself.
       const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
       findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);
@@ -295,8 +296,8 @@ export function trustedByNewRules(active: Config, { scopes, isTrusted }: Rules):
   );
 }
 
-function untrusted(schema: FieldSchema): string {
-  return `${describeEffect(effectOf(schema))}, and no person has set or trusted it as that: run repoconf trust in that folder, or use the screen`;
+function untrusted(scope: string, field: string, schema: FieldSchema): string {
+  return `${describeEffect(effectOf(schema), joinConfigPath(scope, field))}, and no person has set or trusted it as that: run repoconf trust in that folder, or use the screen`;
 }
 
 function resolveReferences(

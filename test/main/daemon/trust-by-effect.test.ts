@@ -44,7 +44,9 @@ describe("a text that a new schema makes a command or an environment variable", 
       expect(await tree.waiting()).toEqual(["deploy.tools=./evil"]);
     }
     expect((await healthOf(tree.t, "shop"))[0]?.message).toMatch(
-      "x-env" in schema ? /^deploy.tools becomes the environment variable PATH/ : /^deploy.tools runs as a command/,
+      "x-env" in schema
+        ? /^deploy.tools becomes the environment variable PATH/
+        : /^deploy.tools tells tools what to run/,
     );
     expect(await tree.accept("deploy.tools", await tree.hashOf("deploy.tools"))).toEqual([]);
     expect(await tree.tools()).toBe("./evil");
