@@ -41,7 +41,7 @@ export interface ChangeArguments {
 }
 
 /** The shells that have a hook. */
-export type HookShell = "bash" | "zsh" | "fish";
+export type HookShell = "bash" | "zsh" | "fish" | "pwsh";
 
 /** Which part of a long list. */
 export interface PageArguments {

@@ -7,3 +7,8 @@ export function shellQuoted(text: string): string {
 export function fishQuoted(text: string): string {
   return `'${text.replace(/['\\]/g, "\\$&")}'`;
 }
+
+/** Quotes any text as one literal of PowerShell, which takes four typographic apostrophes for plain ones. */
+export function pwshQuoted(text: string): string {
+  return `'${text.replace(/['\u2018-\u201b]/g, "$&$&")}'`;
+}

@@ -81,5 +81,39 @@ end
 complete -c repoconf -f -a '(__repoconf_complete)'
 `;
 
+/** No test runs it. Without candidates, PowerShell completes file names by itself. */
+const pwsh = String.raw`# Completion of repoconf for PowerShell: repoconf completion pwsh | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName repoconf -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $words = @(
+        foreach ($element in $commandAst.CommandElements) {
+            # The word at the cursor is the last one, and may be empty.
+            if ($element.Extent.EndOffset -lt $cursorPosition) {
+                if ($element -is [System.Management.Automation.Language.StringConstantExpressionAst]) {
+                    $element.Value
+                } else {
+                    $element.Extent.Text
+                }
+            }
+        }
+    )
+    # Without the quotes around it, of which PowerShell has several.
+    $typed = $wordToComplete -replace '^[''"\u2018-\u201e]' -replace '[''"\u2018-\u201e]$'
+    $command = Get-Command -Name repoconf -CommandType Application -TotalCount 1 -ErrorAction Ignore
+    if ($null -ne $command -and $words.Count -gt 0) {
+        $words += $typed
+        # A word that is empty must arrive.
+        $PSNativeCommandArgumentPassing = 'Standard'
+        foreach ($candidate in @(& $command.Source complete -- $words[1..($words.Count - 1)] 2>$null)) {
+            $word = $candidate
+            if ($word -notmatch '^(--?)?[A-Za-z0-9_][A-Za-z0-9_=-]*$' -and $word -notmatch '^[A-Za-z0-9_][A-Za-z0-9_./=-]*$') {
+                $word = "'" + ($word -replace '[''\u2018-\u201b]', '$0$0') + "'"
+            }
+            [System.Management.Automation.CompletionResult]::new($word, $candidate, 'ParameterValue', $candidate)
+        }
+    }
+}
+`;
+
 /** By the shell's name. */
-export const scripts = { bash, zsh, fish };
+export const scripts = { bash, zsh, fish, pwsh };

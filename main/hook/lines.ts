@@ -1,5 +1,5 @@
 import type { HookShell } from "../../shared/protocol.ts";
-import { fishQuoted, shellQuoted } from "../../shared/shell-quoted.ts";
+import { fishQuoted, pwshQuoted, shellQuoted } from "../../shared/shell-quoted.ts";
 import { visible } from "../../shared/visible.ts";
 import type { HookAnswer } from "./answer.ts";
 
@@ -20,6 +20,11 @@ const dialects = {
     quoted: fishQuoted,
     asRead: text => text,
     assigned: (name, text) => `set -g __repoconf_${name} ${text}`,
+  },
+  pwsh: {
+    quoted: pwshQuoted,
+    asRead: text => text,
+    assigned: (name, text) => `$global:__repoconf_${name} = '${text}'`,
   },
 } as const satisfies { readonly [shell in HookShell]: Dialect };
 

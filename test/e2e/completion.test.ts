@@ -40,7 +40,7 @@ describe("repoconf complete", () => {
     // The choices of an option or argument; a command takes only one shell.
     ["key create ci --right ", ["read", "write"]],
     ["key create ci --right=w", ["--right=write"]],
-    ["completion ", ["bash", "zsh", "fish"]],
+    ["completion ", ["bash", "zsh", "fish", "pwsh"]],
     ["completion bash ", []],
     // Fields, with = if a value follows.
     ["get svc.refresh_h", ["svc.refresh_hour"]],
@@ -198,6 +198,6 @@ describe("repoconf completion", () => {
   });
 
   test("names the supported shells when asked for another one", async () => {
-    await home.refuse(2, ["completion", "tcsh"], "bash, zsh, fish");
+    await home.refuse(2, ["completion", "tcsh"], "bash, zsh, fish, pwsh");
   });
 });

@@ -17,6 +17,8 @@ const installation = `print a script that completes commands, options, fields, r
     source <(repoconf completion zsh)
   fish, once:
     repoconf completion fish > ~/.config/fish/completions/repoconf.fish
+  PowerShell 7.4 or newer, in the file that $PROFILE names:
+    repoconf completion pwsh | Out-String | Invoke-Expression
 
 Names of fields, repositories and keys come from a running daemon; completion never starts one.`;
 

@@ -17,7 +17,7 @@ export function addHookCommand(program: Command): void {
     .addArgument(shellArgument())
     .summary("print a script that loads the environment on entering a repository's folder")
     .description(
-      'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n  status is-interactive; and repoconf hook fish | source   at the end of ~/.config/fish/config.fish\n\nIt loads the same environment that repoconf env prints. A prompt starts a program only after the folder or the repository\'s file has changed, and never starts a daemon without --start.',
+      'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n  status is-interactive; and repoconf hook fish | source   at the end of ~/.config/fish/config.fish\n  repoconf hook pwsh | Out-String | Invoke-Expression   at the end of the file that $PROFILE names\n\nIt loads the same environment that repoconf env prints. A prompt starts a program only after the folder or the repository\'s file has changed, and never starts a daemon without --start.',
     )
     .action(printHook);
 }

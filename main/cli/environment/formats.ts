@@ -1,5 +1,5 @@
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
-import { fishQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
+import { fishQuoted, pwshQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
 import { accepts, rawValue, readValue } from "../../../shared/typed-value.ts";
 import type { Fields } from "../connect/fields.ts";
 import type { EnvironmentFormat } from "../options.ts";
@@ -108,6 +108,5 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   },
   sh: (name, value) => `__repoconf_export ${name}=${shellQuoted(value)}`,
   fish: (name, value) => `set -gx ${name} ${fishQuoted(value)}`,
-  // PowerShell treats typographic apostrophes like plain ones.
-  pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
+  pwsh: (name, value) => `\${env:${name}} = ${pwshQuoted(value)}`,
 };

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { HookShell } from "../../../shared/protocol.ts";
-import { fishQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
+import { fishQuoted, pwshQuoted, shellQuoted } from "../../../shared/shell-quoted.ts";
 import { hookWords } from "../../hook/lines.ts";
 import { markName } from "../../hook/marks.ts";
 import { largestFile } from "../../hook/stamps.ts";
@@ -10,6 +10,8 @@ import { bashParts } from "./hook-bash.ts";
 import { fishMachine, fishStart } from "./hook-fish.ts";
 import { fishVariables } from "./hook-fish-variables.ts";
 import { posixMachine } from "./hook-machine.ts";
+import { pwshMachine, pwshStart } from "./hook-pwsh.ts";
+import { pwshVariables } from "./hook-pwsh-variables.ts";
 import { posixVariables } from "./hook-variables.ts";
 import { zshParts } from "./hook-zsh.ts";
 
@@ -79,6 +81,20 @@ fi
     parts: fishMachine + fishVariables + fishStart,
     quoted: fishQuoted,
     titled: script => `${title("fish", "repoconf hook fish | source")}${script}\n`,
+  },
+  pwsh: {
+    parts: pwshMachine + pwshVariables + pwshStart,
+    quoted: pwshQuoted,
+    // Only a shell in full language mode may use .NET. What is missing in Windows PowerShell, which it can parse, it never calls.
+    titled: script => `${title("pwsh", "repoconf hook pwsh | Out-String | Invoke-Expression")}if (
+    $ExecutionContext.SessionState.LanguageMode -ne 'FullLanguage' -or
+    [System.Environment]::Version.Major -lt 8
+) {
+    Microsoft.PowerShell.Utility\\Write-Warning 'repoconf: the hook needs PowerShell 7.4 or a newer one, in full language mode.'
+} else {
+${script}
+}
+`,
   },
 };
 

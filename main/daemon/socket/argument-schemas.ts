@@ -158,7 +158,7 @@ export const argumentSchemas = {
   },
   "config/hook": {
     type: "object",
-    properties: { path: { type: "string", minLength: 1 }, shell: { enum: ["bash", "zsh", "fish"] } },
+    properties: { path: { type: "string", minLength: 1 }, shell: { enum: ["bash", "zsh", "fish", "pwsh"] } },
     required: ["path", "shell"],
   },
   "config/search": {

@@ -7,7 +7,7 @@ test("the lines for a hook's script have the words of their version: raise hookW
   const known = ["1", "worktree", "at", "watch", "set", "note", "needs_command", "is_temporary", "made"];
   for (const shell of hookShells) {
     const lines = hookLines(answer, shell).split("\n");
-    const words = lines.flatMap(line => /^(?:set -g )?__repoconf_(\w+)/.exec(line)?.[1] ?? []);
+    const words = lines.flatMap(line => /^(?:set -g |\$global:)?__repoconf_(\w+)/.exec(line)?.[1] ?? []);
     expect([hookWords, ...words]).toEqual(known);
   }
 });
