@@ -60,6 +60,7 @@ await write("repos/cellar.json", `{\n  "name": "The cellar",\n  "path": "/srv/ce
     "printer.name": "Küche \u2028",
     flush: true,
   });
+  await call("config/set", { repo: "cellar", "svc.provider": "me", layer: "local", flush: true });
   await call("config/set", { repo: "shop", "svc.timeout": 60, "printer.copies": 3 });
   await call("config/set", { repo: "shop", "svc.provider": "somebody" });
   await call("config/set", { repo: "shop", "svc.refresh_hour": 5 });

@@ -7,8 +7,11 @@ import { fileOfTemporary } from "../files/temporary-files.ts";
 import { UnreadableFileError } from "../files/unreadable-file-error.ts";
 import type { Home } from "./home.ts";
 
-/** The format of the files in a home. A version refuses a home with a higher number, and converts one with a lower number. */
-export const homeFormat = 1;
+/**
+ * The format of the files in a home. A version refuses a home with a higher number, and converts one with a lower number. In format 2 there
+ * are local values: a version without them would serve others, and list their documents in the log as repositories.
+ */
+export const homeFormat = 2;
 
 /** Brings a home of the format `from` to the next one. */
 interface Conversion {
@@ -17,7 +20,7 @@ interface Conversion {
   convert(home: Home): Promise<void>;
 }
 
-/** Oldest first. Format 1 is the first one; tests add a conversion from an invented format 0. */
+/** Oldest first. A home of format 1 is one of format 2 without local values; tests add a conversion from an invented format 0. */
 export const conversions: Conversion[] = [];
 
 /** The home cannot be used; `message` says what to do. */

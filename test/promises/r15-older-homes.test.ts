@@ -41,6 +41,7 @@ const stored = {
   cellar: { svc: { envvars: [{ name: "A", value: "1" }] }, printer: { name: "Küche \u2028" } },
   empty: {},
 };
+const local = "local/cellar.json";
 
 async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
   const lost: string[] = [];
@@ -51,12 +52,16 @@ async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
       lost.push(`${what}: ${JSON.stringify(is)} in the place of ${JSON.stringify(was)}`);
     }
   };
-  for (const [repo, values] of Object.entries(stored)) {
+  const { cellar } = stored;
+  const withLocal = { ...stored, cellar: { ...cellar, svc: { ...cellar.svc, provider: "me" } } };
+  for (const [repo, values] of Object.entries(files[local] === undefined ? stored : withLocal)) {
     const { result } = await t.owner.call("config/list", { repo, stored: true });
     const known = Object.fromEntries(Object.entries(result).filter(([, fields]) => Object.keys(fields).length > 0));
     compare(`${repo}'s values`, known, values);
     compare(`${repo}'s file`, await t.readRepository(repo), files[`repos/${repo}.json`]);
   }
+  const localFile = await readFile(join(t.homeFolder, local), "utf8").catch(() => undefined);
+  compare("the local values", localFile, files[local]);
   const entries = (await t.owner.call("repo/list")).result;
   compare("names and paths", entries.map(({ id, name, path, health }) => [id, name, path, health]).sort(), [
     ["cellar", "The cellar", "/srv/cellar", []],
