@@ -184,6 +184,7 @@ describe.concurrent("repoconf import of what exists", () => {
     "MODE=release # the last one",
     "STAMP=$(date)",
     "KEY=cmd://pass/key",
+    "PIN=1234",
     "",
   ].join("\n");
 
@@ -192,6 +193,7 @@ describe.concurrent("repoconf import of what exists", () => {
     await addScope(home, "app", {
       port: { type: "integer", default: 80, "x-env": "PORT" },
       token: { type: "string", default: "", "x-env": "API_TOKEN", "x-secret": true, "x-masked": true },
+      pin: { type: "string", default: "", "x-env": "PIN", "x-secret": true },
     });
     await home.succeed(["set", "--repo", "shop", "svc.envvars.MODE=old", "svc.envvars.KEPT=1"]);
     await writeFile(join(home.workFolder, ".env"), env);
@@ -210,13 +212,17 @@ describe.concurrent("repoconf import of what exists", () => {
     await using home = await makePortShop();
     const before = await listStored(home, "shop");
     const preview = await home.run(["import", ".env", "--repo", "shop", "--dry-run"]);
-    expect(preview.output.split("\n").slice(0, 4)).toEqual([
+    expect(preview.output.split("\n").slice(0, 8)).toEqual([
       "app.port: 80 (default) -> 3000",
       "app.token: •••••• (default) -> ••••••",
+      'app.pin: "" (default) -> ••••••',
       "svc.envvars.DATABASE_URL: (none) -> ••••••",
-      "svc.envvars.MODE: •••••• -> •••••• (the masked value differs)",
+      "svc.envvars.MODE: •••••• -> release",
+      "svc.envvars.HOST: (none) -> \u0024{NAME}",
+      "svc.envvars.STAMP: (none) -> $(date)",
+      "svc.envvars.KEY: (none) -> cmd://pass/key",
     ]);
-    expect(`${preview.output}${preview.errorOutput}`).not.toMatch(/s3cret|t0ken/);
+    expect(`${preview.output}${preview.errorOutput}`).not.toMatch(/s3cret|t0ken|1234/);
     for (const part of [
       "MODE is set in line 5 and in line 7",
       "Line 6: HOST refers to another variable",
@@ -229,9 +235,9 @@ describe.concurrent("repoconf import of what exists", () => {
     expect(await listStored(home, "shop")).toEqual(before);
 
     const { output } = await home.run(["import", ".env", "--repo", "shop", "--yes"]);
-    expect(output).toContain("Imported 3 fields into shop");
+    expect(output).toContain("Imported 4 fields into shop");
     expect(await listStored(home, "shop")).toEqual({
-      app: { port: 3000, token: "t0ken" },
+      app: { port: 3000, token: "t0ken", pin: "1234" },
       svc: {
         envvars: [
           { name: "MODE", value: "release" },
@@ -245,6 +251,18 @@ describe.concurrent("repoconf import of what exists", () => {
     });
     await home.succeed(["undo", "--repo", "shop"]);
     expect(await listStored(home, "shop")).toEqual({ app: {}, ...(before as object) });
+  });
+
+  test("a key that may not see the variables that would stay cannot import others beside them", async () => {
+    await using home = await makePortShop();
+    const before = await listStored(home, "shop");
+    const key = await home.run(["key", "create", "tool", "--write", "*", "--commands"]);
+    const asKey = { input: "ADDED=yes\n", environment: { REPOCONF_API_KEY: key.output.trim() } };
+    const given = ["import", "-", "--format", "dotenv", "--repo", "shop", "--yes"];
+    await home.refuse(5, given, "may not see the value of svc.envvars", asKey);
+    expect(await listStored(home, "shop")).toEqual(before);
+    await home.succeed(["unset", "--repo", "shop", "svc.envvars"]);
+    expect(await home.run(given, asKey)).toMatchObject({ code: 0 });
   });
 
   test("what repoconf env prints is imported as the same environment, from every format", async () => {

@@ -3,11 +3,13 @@ import { type RepoconfClient, RequestError } from "../../../shared/client/client
 import { type Config, configValue } from "../../../shared/config.ts";
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import type { FoundVariable } from "../../../shared/import/found-variables.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { shortened } from "../../../shared/shortened.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
 import { showDifference } from "../change/describe-change.ts";
@@ -23,11 +25,12 @@ import {
 } from "../command-options.ts";
 import { type Fields, listFields, mask, showValue } from "../connect/fields.ts";
 import { chooseToChange } from "../connect/repositories.ts";
+import { isPlainSecret } from "../environment/secret-references.ts";
 import { type ImportFormat, importFormats } from "../import/file-formats.ts";
 import { type ReadValues, variablesField } from "../import/read-values.ts";
 import { batchOfEnvironment, layerOf } from "../output/changes.ts";
 import { CommandError, exitCodeOf, exitCodes } from "../output/exit-codes.ts";
-import { printable } from "../output/masking.ts";
+import { printable, refuseHidden } from "../output/masking.ts";
 import { confirmOrThrow, print, printJson, printNote } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
 
@@ -88,13 +91,15 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const repository = await chooseToChange(client, options.repo);
     const fields = await listFields(client);
     const { formatOfFile, readImportedFile } = await import("../import/file-formats.ts");
-    const { importNotes } = await import("../import/assign-variables.ts");
+    const { importNotes, looksLikeSecret } = await import("../import/assign-variables.ts");
     const name = file === "-" ? "standard input" : file;
     const { format = formatOfFile(file, content), service, ignoreUnknown = false } = options;
     const wanted = await readImportedFile({ name, content, format, mapping, service, ignoreUnknown }, fields);
     const named = layerOf(options);
     const stored = await client.request("config/list", { repo: repository.id, stored: true, layers: true });
     failOnError(stored);
+    // The list would lose the variables that this key cannot see.
+    if (wanted.variables.length > 0) refuseHidden((stored.masked ?? []).filter(path => path === variablesField));
     const { revision = repository.revision, layers = { shared: stored.result } } = stored;
     // What was exported with a value of one's own must not get into the file that git has.
     const layer = named ?? (repository.inTree ? "local" : undefined);
@@ -114,7 +119,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
       if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
     }
     const set = { ...Object.fromEntries(changes.map(({ field, value }) => [field, value])), ...how };
-    if (!options.json) printPreview(changes, wanted.variables, fields, layer);
+    if (!options.json) printPreview(changes, wanted.variables, fields, layer, looksLikeSecret);
     printNote(...notes, ...importNotes(changes, wanted.variables, fields));
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Standard input cannot contain both the file and the answer.
@@ -171,16 +176,21 @@ async function refuseUnlessValid(
   throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...all.map(visible)].join("\n"), code);
 }
 
+/** Of the variables of a file, the texts in it that do not look like secrets are shown; what is stored is not. */
 function printPreview(
   changes: readonly Change[],
   variables: ReadValues["variables"],
   fields: Fields,
   layer: Layer | undefined,
+  isHidden: (variable: FoundVariable) => boolean,
 ): void {
   if (layer === "local" && changes.length > 0) print("As local values, which only this machine has:");
   for (const { field, previous, value } of changes) {
     const schema = fields.get(field);
-    const show = (shown: JsonValue | undefined) => (shown === undefined ? "(none)" : showValue(shown, schema, false));
+    const show = (shown: JsonValue | undefined) => {
+      if (shown === undefined) return "(none)";
+      return schema?.["x-secret"] === true && isPlainSecret(shown) ? mask : showValue(shown, schema, false);
+    };
     const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
     // Nobody is asked to trust what is not in a work tree.
     const effect =
@@ -190,9 +200,11 @@ function printPreview(
     const difference = `${showDifference(before, show(value))}${effect}`;
     if (field !== variablesField || variables.length === 0) print(`${field}: ${difference}`);
     else
-      for (const { name, text } of variables) {
+      for (const variable of variables) {
+        const { name, text } = variable;
         const one = valueAt(previous ?? [], `/${name}/value`, schema);
-        if (one !== text) print(`${field}.${name}: ${showDifference(show(one), show(text))}`);
+        const after = isHidden(variable) ? mask : shortened(showValue(text, undefined, true, { type: "string" }), 200);
+        if (one !== text) print(`${field}.${name}: ${showDifference(show(one), after)}`);
       }
   }
 }

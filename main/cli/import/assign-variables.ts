@@ -51,9 +51,18 @@ function ambiguous(name: string, paths: readonly (string | undefined)[]): string
   return `${name} is ambiguous: it may be any of ${paths.join(", ")}.`;
 }
 
-/** Parts of names that mostly have secrets as their values; beside them, URLs with a password in them are secrets. */
+/** Parts of names that mostly have secrets as their values. */
 const secretName =
-  /(?:^|_)(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRETS?|TOKENS?|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIALS?|DSN)(?:_|$)/i;
+  /(?:^|_)(?:(?:PG)?PASS(?:WORD|WD|PHRASE)?|PWD|SECRETS?|TOKENS?|(?:API|PRIVATE|ACCESS)?KEY|CREDENTIALS?|AUTH|PAT|SALT|JWT|WEBHOOK|DSN)(?:_|$)/i;
+
+/** URLs with a password in them, long hexadecimal numbers, and long texts of lower case, upper case and digits. */
+const secretText =
+  /:\/\/[^\s/:@]*:[^\s/@]+@|^[0-9a-f]{32,}$|^(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[\w+/=-]{24,}$|^-----BEGIN /;
+
+/** Whether the text of a variable is, by its name or by itself, more likely a secret than not. */
+export function looksLikeSecret({ name, text }: FoundVariable): boolean {
+  return (secretName.test(name) || secretText.test(text)) && isPlainSecret(text);
+}
 
 /** What a person should know before changes become active: secrets in clear text, and texts that run commands. Quotes no values. */
 export function importNotes(
@@ -72,11 +81,11 @@ export function importNotes(
       notes.push(`${path} ${describeEffect({ command: true }, path)}.`);
   }
   const change = changes.find(({ field }) => field === variablesField);
-  for (const { name, text } of change === undefined ? [] : variables) {
+  for (const variable of change === undefined ? [] : variables) {
+    const { name, text } = variable;
     if (valueAt(change?.previous ?? [], `/${name}/value`, fields.get(variablesField)) === text) continue;
     texts.push([name, text]);
-    const isSecret = secretName.test(name) || /:\/\/[^\s/:@]*:[^\s/@]+@/.test(text);
-    if (isSecret && isPlainSecret(text)) notes.push(`${name} looks like a secret in clear text. ${inClear}`);
+    if (looksLikeSecret(variable)) notes.push(`${name} looks like a secret in clear text. ${inClear}`);
   }
   for (const [name, value] of texts) {
     if (isSecretReference(value)) {

@@ -2,8 +2,8 @@ import { type FoundVariables, lineCounter, VariableCollector } from "../../../sh
 import { shortenedList } from "../../../shared/shortened.ts";
 import { withPlainExports } from "../environment/formats.ts";
 
-/** One word as every POSIX shell and bash read it, if no part of it needs a shell. */
-const plainWord = String.raw`(?:[\w./:@%+,=^#\u0080-\uffff-]|\\[^\n]|'[^']*'|"(?:[^"\\$${"`"}]|\\[\s\S])*")*`;
+/** One word as every POSIX shell and bash read it, if no part of it needs a shell: export looks for no files by patterns with ? and *. */
+const plainWord = String.raw`(?:[\w./:@%+,=^#?*!\[\]\u0080-\uffff-]|(?<![=:])~|\\[^\n]|'[^']*'|"(?:[^"\\$${"`"}]|\\[\s\S])*")*`;
 const assignment = String.raw`[A-Za-z_]\w*=${plainWord}`;
 const lineEnd = String.raw`(?:(?:[ \t]+|[ \t]*;[ \t]*)#[^\n]*|[ \t]*;?[ \t]*)\r?(?:\n|$)`;
 /** Not indented, because an indented line is often part of a block or of a longer text. */

@@ -1,16 +1,19 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import dotenv from "dotenv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { environmentText } from "../../../main/cli/environment/formats.ts";
+import { looksLikeSecret } from "../../../main/cli/import/assign-variables.ts";
 import { formatOfFile, type ImportFormat, readImportedFile } from "../../../main/cli/import/file-formats.ts";
 import { readFish, readPowerShell, readShell } from "../../../main/cli/import/read-shell.ts";
 import { markedText } from "../../../main/files/utf8-text.ts";
 import type { FoundVariables } from "../../../shared/import/found-variables.ts";
 import { readDotenv } from "../../../shared/import/read-dotenv.ts";
 import { projectFolder } from "../../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 const textsOf = ({ variables }: Pick<FoundVariables, "variables">) =>
   Object.fromEntries(variables.map(({ name, text }) => [name, text]));
@@ -162,7 +165,7 @@ describe("shell scripts", () => {
     expect(notes.at(-1)).toContain("it names POSTGRES_PORT");
   });
 
-  test.skipIf(process.platform === "win32")("every script of plain lines is read as bash reads it", () => {
+  test.skipIf(process.platform === "win32")("every script of plain lines is read as bash reads it", async () => {
     const parts = [
       "a",
       "B",
@@ -181,6 +184,8 @@ describe("shell scripts", () => {
       "\n",
       "'x y'",
       '"x y"',
+      ..."?*![]~",
+      '":"',
       "\nexport C=",
     ];
     const scripts = fc.sample(fc.array(fc.constantFrom(...parts), { maxLength: 8 }), 1_000);
@@ -193,7 +198,16 @@ describe("shell scripts", () => {
     expect(plain.length).toBeGreaterThan(100);
     const show = `for name in A C; do if [ -n "\${!name+x}" ]; then printf '%s=%s\\0' $name "\${!name}"; fi; done; printf '\\1'`;
     const script = plain.map(one => `(\n${one}\n${show}\n)\n`).join("");
-    const { stdout } = spawnSync("bash", [], { input: script, encoding: "utf8", maxBuffer: 1 << 26, env: {} });
+    // With files by such names, which patterns would find.
+    await using folder = await temporaryFolder();
+    for (const name of ["A=a", "A=Ba", "a", "Ba"]) await writeFile(join(folder.path, name), "");
+    const { stdout } = spawnSync("bash", [], {
+      cwd: folder.path,
+      input: script,
+      encoding: "utf8",
+      maxBuffer: 1 << 26,
+      env: {},
+    });
     const outputs = stdout.split("\u0001").slice(0, -1);
     expect(outputs.length).toBe(plain.length);
     for (const [index, output] of outputs.entries())
@@ -206,6 +220,13 @@ describe("shell scripts", () => {
           })
           .join(""),
       ]);
+  });
+
+  test("what a pattern of files would mean elsewhere is a text, and what a shell replaces is left out", () => {
+    const taken = ["https://shop.test/?a=b", "b?c=d", "*.log", "[a-z]*", "hi!", "a~b"];
+    const left = ["~", "~/x", "a:~", "{a,b}", "$B", "`id`", "$(id)", "a&b"];
+    for (const text of taken) expect(textsOf(readShell(`export A=${text}\n`))).toEqual({ A: text });
+    for (const text of left) expect(readShell(`export A=${text}\n`).variables).toEqual([]);
   });
 
   test.each([
@@ -298,4 +319,29 @@ test("the time for a long script grows with its lines only", () => {
   const { variables, notes } = readShell(lines.join(""));
   expect([variables.length, notes.length]).toEqual([20_000, 20_000]);
   expect(notes.at(-1)).toContain("it names V19999");
+});
+
+describe("what looks like a secret", () => {
+  const token = "q7Wz0pLk3TgX9vBn5sRd2mYc";
+  const digest = "0123456789abcdef0123456789abcdef";
+  test.each([
+    ...["DB_PASSWORD", "PGPASS", "STRIPE_KEY", "GH_PAT", "auth_token", "SLACK_WEBHOOK", "SENTRY_DSN"].map(name => [
+      name,
+      "x",
+    ]),
+    ...["https://me:pw@shop.test", token, digest, "-----BEGIN RSA PRIVATE KEY-----\nx"].map(text => ["A", text]),
+  ])("%s=%s", (name, text) => {
+    expect(looksLikeSecret({ name, text })).toBe(true);
+  });
+
+  test.each([
+    ...["MODE", "KEYBOARD", "PATH", "COMPASS_HEADING", "PATTERN", "TOKENIZER"].map(name => [name, "x"]),
+    ...["https://shop.test:80/a@b", "src/a-long/path/without-any/capitals-9", "2026-11-30T15:00:00.000Z", ""].map(
+      text => ["A", text],
+    ),
+    ["API_TOKEN", "cmd://pass/token"],
+    ["API_TOKEN", ""],
+  ])("not %s=%s", (name, text) => {
+    expect(looksLikeSecret({ name, text })).toBe(false);
+  });
 });
