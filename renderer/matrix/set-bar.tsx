@@ -27,18 +27,22 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const pending = useScreen(state => state.pending);
   /** The value that the person has chosen, whichever cells of the field are selected. */
   const [chosen, setChosen] = useState<JsonValue>();
+  /** The initial value when the person went into the editor: one that arrives later does not change what they are typing over. */
+  const [entered, setEntered] = useState<Pick<SetBarProps, "value">>();
   const [revealed, setRevealed] = useState(false);
   const [applying, setApplying] = useState(false);
   const problemId = useId();
   const [first] = selected;
   const one = selected.length === 1 ? first : undefined;
   const schema = one && findField(scopes, one.scope, one.field);
-  const shown = orDefault(chosen, orDefault(value, schema?.default ?? null));
+  const initial = entered === undefined ? value : entered.value;
+  const shown = orDefault(chosen, orDefault(initial, schema?.default ?? null));
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
   // A value that is not known yet cannot be applied by accident.
-  const isApplicable = tooMany === undefined && problems.length === 0 && (chosen !== undefined || value !== undefined);
+  const isApplicable =
+    tooMany === undefined && problems.length === 0 && (chosen !== undefined || initial !== undefined);
 
   async function apply(next: JsonValue | undefined): Promise<void> {
     if (applying) return;
@@ -69,7 +73,11 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
         {selected.length > 1 && `${cells} of ${selected.length} fields: select cells of a single field to set them.`}
       </p>
       {one !== undefined && schema !== undefined && (
-        <div className="matrix-value">
+        <div
+          className="matrix-value"
+          onFocus={() => setEntered({ value: initial })}
+          onBlur={() => setEntered(undefined)}
+        >
           <SchemaRoot value={scopeSchema}>
             <ValueEditor
               value={shown}

@@ -20,6 +20,21 @@ async function openMatrix(window: OpenScreen, query: string): Promise<void> {
 const timeout = (seconds: number) => ({ "svc.timeout": seconds });
 
 describeScreen("the matrix's tools", () => {
+  test("a value that arrives while a person types does not get into what is typed", async () => {
+    const window = await openScreen({ shop: timeout(31) }, { page: { hold: ["config/cells"] } });
+    const { page, requests } = window;
+    await openMatrix(window, "field:svc.timeout");
+    await header(page, "svc.timeout").click();
+    await requests.untilHeld();
+    const editor = page.getByRole("spinbutton", { name: "Timeout" });
+    await editor.focus();
+    await editor.selectText();
+    requests.releaseAll();
+    await poll(() => cell(page, "shop").innerText()).toBe("31 seconds");
+    await page.keyboard.type("60");
+    expect(await editor.inputValue()).toBe("60");
+  });
+
   test("sort the repositories by a field, by pointer and by key, and edits move no row", async () => {
     const window = await openScreen({ blog: timeout(5), shop: timeout(1_000), store: timeout(20), web: {} });
     const { page } = window;
