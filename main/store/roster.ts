@@ -2,7 +2,6 @@ import { stat } from "node:fs/promises";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../shared/errors.ts";
 import { foreignDisks } from "../files/foreign-disks.ts";
-import type { JsonDocument } from "../files/json-document.ts";
 import { realFolder } from "../files/real-folder.ts";
 import { readRemote } from "../git/git-remote.ts";
 import { inTreeFileName } from "../git/work-tree.ts";
@@ -25,13 +24,7 @@ import type { Actor, NewRepository, Recognition, RepositorySummary } from "./typ
 /** See `SharedStore`. */
 interface SharedRepositories {
   readonly additions: {
-    add(
-      id: string,
-      home: JsonDocument,
-      metadata: RepositoryMetadata,
-      actor: Actor,
-      assertFree: () => void,
-    ): Promise<void>;
+    add(id: string, metadata: RepositoryMetadata, actor: Actor, assertFree: () => void): Promise<void>;
     cloneOf(remote: string): string | undefined;
   };
   left(id: string): Promise<void> | undefined;
@@ -104,7 +97,7 @@ export class Roster {
     });
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { name, ...place, inTree, ...ofBase(more) };
-    if (shared !== undefined) await shared.additions.add(id, files.home, metadata, actor, assertFree);
+    if (shared !== undefined) await shared.additions.add(id, metadata, actor, assertFree);
     else
       await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {
         throw storageFailure(id, error);

@@ -27,7 +27,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const pending = useScreen(state => state.pending);
   /** The value that the person has chosen, whichever cells of the field are selected. */
   const [chosen, setChosen] = useState<JsonValue>();
-  /** The initial value when the person went into the editor: one that arrives later does not change what they are typing over. */
+  /** The initial value when the person went into this bar: one that arrives later does not change what they are typing over. */
   const [entered, setEntered] = useState<Pick<SetBarProps, "value">>();
   const [revealed, setRevealed] = useState(false);
   const [applying, setApplying] = useState(false);
@@ -65,7 +65,14 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
 
   const cells = `${count.toLocaleString("en")} ${count === 1 ? "cell" : "cells"}`;
   return (
-    <section ref={ref} className="matrix-bar" aria-label="Set the selected cells" onKeyDown={onKeyDown}>
+    <section
+      ref={ref}
+      className="matrix-bar"
+      aria-label="Set the selected cells"
+      onKeyDown={onKeyDown}
+      onFocus={() => setEntered({ value: initial })}
+      onBlur={() => setEntered(undefined)}
+    >
       <p role="status">
         {count === 0 &&
           "Select cells to set them: click, drag, or Shift and arrows. A header selects its column or row."}
@@ -73,11 +80,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
         {selected.length > 1 && `${cells} of ${selected.length} fields: select cells of a single field to set them.`}
       </p>
       {one !== undefined && schema !== undefined && (
-        <div
-          className="matrix-value"
-          onFocus={() => setEntered({ value: initial })}
-          onBlur={() => setEntered(undefined)}
-        >
+        <div className="matrix-value">
           <SchemaRoot value={scopeSchema}>
             <ValueEditor
               value={shown}

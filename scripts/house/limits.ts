@@ -42,7 +42,7 @@ export const limits: Limits = {
     },
     "main/files/durable-text-file.ts": { lines: 575, reason: "one write, with each step that a crash can follow" },
     "main/scopes/scopes.ts": { lines: 400, reason: "compiles a scope, and the rules of all scopes together" },
-    "main/store/hand-edits/hand-edit-reader.ts": { lines: 380, reason: "one class with the state of one file" },
+    "main/store/hand-edits/hand-edit-reader.ts": { lines: 395, reason: "one class with the state of one file" },
     "main/store/history/journal.ts": { lines: 530, reason: "one class with the state of one history's segments" },
     "main/store/log/file-log.ts": { lines: 360, reason: "one class with the state of one log's segments" },
     "main/store/mirror/mirror.ts": { lines: 475, reason: "one class with the state of one repository's mirrors" },

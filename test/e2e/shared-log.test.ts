@@ -1,5 +1,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome, serveHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
@@ -93,6 +95,33 @@ describeWithNats("commands on machines that share a log", () => {
     await laptop.succeed(["set", "svc.timeout=44"]);
     expect(await laptop.succeed(["log", "rejoin"])).toContain("Nothing was changed");
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("44");
+  });
+
+  test("say that nobody can read a log with a message on which the servers never agreed, and how one machine begins another log", async () => {
+    await using server = await startNatsServer();
+    await using laptop = await makeCommandHome();
+    await follow(laptop, `${server.url}/team`, "laptop");
+    await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
+    await laptop.succeed(["set", "svc.timeout=41"]);
+    const connection = await connect({ servers: server.url });
+    const { streams } = await jetstreamManager(connection);
+    const { last_seq: seq } = (await streams.info("team")).state;
+    const last = await streams.getMessage("team", { seq });
+    const content = { ...last?.json<object>(), first: seq + 1, previous: "another" };
+    await connection.request("repoconf.team", JSON.stringify(content));
+    await connection.close();
+    await until(async () => (await laptop.succeed(["status"])).includes("repoconf log rejoin"), "the problem");
+    const { errorOutput } = await laptop.run(["log", "rejoin"]);
+    expect(errorOutput).toMatch(/does not follow.*step-down.*log copy --to ADDRESS/);
+    expect(errorOutput).not.toContain("log rejoin");
+    await laptop.succeed(["stop"]);
+    await rm(join(laptop.homeFolder, "log/stream.json"));
+    await laptop.put("settings.json", {});
+    expect(await laptop.succeed(["log", "copy", "--to", `${server.url}/again`])).toContain("1 repository");
+    await using desk = await makeCommandHome();
+    await follow(desk, `${server.url}/again`, "desk");
+    expect(await desk.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
+    await laptop.succeed(["set", "svc.timeout=42"]);
   });
 
   test("say in one line that log/stream.json is damaged, and what to do; values are served, and rejoin repairs it", async () => {

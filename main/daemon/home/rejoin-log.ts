@@ -6,6 +6,7 @@ import { type Home, homeAt } from "../../home/home.ts";
 import { HomeError, isThere } from "../../home/prepare-home.ts";
 import { beforeFolder, isRestoreUnderway, putInPlace, stagingOf } from "../../home/restore.ts";
 import { assertSharedLogExists } from "../../store/shared/shared-log.ts";
+import { unreadable } from "../../store/shared/stream/stream-problems.ts";
 import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../time/clock.ts";
 import { holdHome, withStore } from "./copy-log.ts";
@@ -82,7 +83,7 @@ async function readInto(
     if (await isThere(home[name])) await cp(home[name], fresh[name], { recursive: true });
   await using held = await holdHome(fresh);
   const found = await withStore(held, address, async store => {
-    if (!(await isCaughtUp(store))) throw new HomeError(`${store.problems.join(" ")} The home is unchanged.`);
+    if (!(await isCaughtUp(store))) throw new HomeError(`The home is unchanged: ${whyBehind(store)}`);
     const differing: Rejoined["differing"][number][] = [];
     for (const { id, name, path, stored } of had) {
       const state = await store.repositories.read(id);
@@ -106,6 +107,11 @@ async function everythingIn(store: Store): Promise<Had[]> {
     had.push({ id, name, path, stored });
   }
   return had;
+}
+
+/** Why an empty home does not have everything of its log, and what to do. */
+function whyBehind({ log, problems }: Store): string {
+  return log.divergence === undefined ? problems.join(" ") : unreadable(log.divergence);
 }
 
 /** Waits until everything in the log is applied; false if it makes no progress. */

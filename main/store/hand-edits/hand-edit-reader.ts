@@ -14,6 +14,7 @@ import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { DocumentCommit, LogNumber } from "../types.ts";
 import { activatedEdits, editCommit, lackingIn, type OwnCommit, wholeCommit } from "./edit-commits.ts";
+import { wasNeverWritten, writeFirstFile } from "./first-file.ts";
 import { LateEdits } from "./late-edits.ts";
 import { tellRecovery, tellStart } from "./start-report.ts";
 
@@ -40,6 +41,8 @@ export class HandEditReader {
   #unbegun: string | undefined;
   /** The next commit must be a recovery. */
   #isRecovery = false;
+  /** Whether the history lacked something when it was read. */
+  #isLost = false;
   /** Callbacks of those who hold the repository and wait for commits of other machines. */
   readonly #waiting = new Set<() => void>();
   /** Commits of the log that the history may lack. */
@@ -137,8 +140,12 @@ export class HandEditReader {
     const changed = await files.refresh();
     // Writes to another file are no earlier texts of this one.
     if (path !== undefined && files.values.path !== path) mirror.recentWrites.forget();
+    mirror.lacksFile &&= files.home.status.kind === "missing";
     if (!this.loaded) await this.#load();
-    else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
+    else if (wasNeverWritten(this.#context, this.#context.committed, this.#isLost)) {
+      const isWritten = await writeFirstFile(this.#context, this.#context.committed.target);
+      if (isWritten) await this.reconcile(this.#context.committed.target, "file");
+    } else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit(noticedAt);
     else if (this.#context.isCheckedByOldRules) await this.reconcile(this.#context.committed.target, "file");
     else if (this.isHealthDue) await this.#reportHealth();
     else return this.lateEdits.apply();
@@ -162,7 +169,11 @@ export class HandEditReader {
       const others = await files.values.adoptLeft(journal.head?.textRecord ?? {});
       const { rules } = this.#context;
       const known = { repo, unmirrored, log: store.log, indexed, lost: missed.lost, isNew, rules };
-      const point = await startingPoint(mirror, journal, known);
+      let point = await startingPoint(mirror, journal, known);
+      this.#isLost = point.isLost;
+      const isUnwritten = wasNeverWritten(this.#context, point.state, point.isLost);
+      if (isUnwritten && (await writeFirstFile(this.#context, point.state.target)))
+        point = await startingPoint(mirror, journal, known);
       await this.#context.turn();
       // Values of an earlier repository with this id are no last valid values of this one.
       const begins = isNew || point.state.revision === 0 || this.#isAbsentFromLog(point);

@@ -162,6 +162,8 @@ export interface CommitLog {
   readonly copiedAt?: LogNumber | undefined;
   /** Why nothing can be appended and applied entries may be outdated, as a sentence; undefined if the log is up to date. */
   readonly problem?: string | undefined;
+  /** Of a shared log that can be reached: why this home cannot go on with it, as a sentence. It is in `problem` too. */
+  readonly divergence?: string | undefined;
   /** What a person should know of a log that can be appended to, as sentences with what to do. */
   readonly warnings?: readonly string[] | undefined;
   /** The newest entry that is durable and applied. */

@@ -28,6 +28,11 @@ export class MirrorWriter {
     if (!this.#reader.loaded || this.#reader.isRemoved) return true;
     return this.#context.mirror.locked(async () => {
       if (this.#reader.isRemoved) return true;
+      if (this.#context.mirror.lacksFile) {
+        await this.#context.mirror.writeHistory(false, false).catch(() => {});
+        void this.#reader.requestRefresh();
+        return "its file could not be written yet";
+      }
       // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#reader.unrecorded !== undefined) {

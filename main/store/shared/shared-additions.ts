@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { applyConfigEdits, configValue } from "../../../shared/config.ts";
+import { configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { type JsonObject, sameJson } from "../../../shared/json.ts";
-import type { JsonDocument } from "../../files/json-document.ts";
+import { sameJson } from "../../../shared/json.ts";
 import { isRemote } from "../../git/git-remote.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import type { Journals } from "../history/journals.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { AppendError, type Commit, type Committed } from "../log/commit-log.ts";
-import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "../mirror/repository-files.ts";
+import type { RepositoryMetadata } from "../mirror/repository-files.ts";
 import { keepAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { causeOf, storageFailure } from "../storage-failure.ts";
@@ -38,8 +37,8 @@ export class SharedAdditions {
 
   /** Adds a repository that another machine added: with a file of its values, but without a folder, unless this machine may have added it. */
   async addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<SharedRepository | undefined> {
-    const { repo: id, lineage, begins, name = id, remote, edits } = document;
-    const { paths, onProblem, trust } = this.#context;
+    const { repo: id, lineage, begins, name = id, remote } = document;
+    const { onProblem, trust } = this.#context;
     const { repositories } = this.#parts;
     if (!begins) {
       onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
@@ -48,28 +47,20 @@ export class SharedAdditions {
     // The removed repository's file must have been moved away.
     await this.#parts.left(id);
     trust.drop(id);
-    const { home } = new RepositoryFiles(id, this.#context);
-    await home.refresh();
     if (repositories.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
     const own = this.#uncertain.get(lineage);
     this.#uncertain.delete(lineage);
     const metadata = { name, inTree: false, ...(isRemote(remote) && { remote }), ...own };
-    return this.#begin(id, committed, home, homeFileOf(metadata, applyConfigEdits({}, edits), paths));
+    return this.#begin(id, committed, metadata);
   }
 
   /**
    * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `assertFree`
    * throws if its id is in use by now. Throws that, or RepoconfError 1108.
    */
-  async add(
-    id: string,
-    home: JsonDocument,
-    metadata: RepositoryMetadata,
-    actor: Actor,
-    assertFree: () => void,
-  ): Promise<void> {
-    const { log, clock, paths } = this.#context;
+  async add(id: string, metadata: RepositoryMetadata, actor: Actor, assertFree: () => void): Promise<void> {
+    const { log, clock } = this.#context;
     const { name, remote } = metadata;
     const lineage = randomBytes(4).toString("hex");
     const make = async (): Promise<Commit> => {
@@ -83,7 +74,7 @@ export class SharedAdditions {
     let begun: Promise<unknown> | undefined;
     try {
       await appendWithRetry(log, make, undefined, committed => {
-        begun = this.#begin(id, committed, home, homeFileOf(metadata, {}, paths));
+        begun = this.#begin(id, committed, metadata);
       });
     } catch (error) {
       if (!(error instanceof AppendError && error.isOutcomeUnknown)) throw storageFailure(id, error);
@@ -93,25 +84,13 @@ export class SharedAdditions {
     await begun;
   }
 
-  /** Opens a repository that the log has just begun, and gives it a file with these values. */
-  async #begin(
-    id: string,
-    committed: Committed<Commit>,
-    home: JsonDocument,
-    file: JsonObject,
-  ): Promise<SharedRepository> {
+  /** Opens a repository that the log has just begun. Reading it also writes its file. */
+  async #begin(id: string, committed: Committed<Commit>, metadata: RepositoryMetadata): Promise<SharedRepository> {
     // Known before its file exists, so that the file does not count as a new repository.
-    const added = this.#parts.repositories.open(id, { commits: [committed] });
-    const write = async () => {
-      if (home.status.kind === "missing") await home.write(file);
-    };
+    const indexed = { id, ...metadata, revision: 0, health: [], modified: 0, stamps: {} };
+    const added = this.#parts.repositories.open(id, { commits: [committed], indexed });
     // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
-    const written = added.mirror
-      .locked(write)
-      .catch(error =>
-        this.#context.onProblem("cannot write the file of a repository", { repo: id, error: String(error) }),
-      );
-    await Promise.all([written, added.refresh()]);
+    await added.refresh();
     return added;
   }
 

@@ -77,7 +77,7 @@ export class StreamLog implements CommitLog {
   #disconnectedSince: number;
   #problem: string | undefined;
   /** Why this home cannot continue with the stream, although it can be reached: it has something that the stream does not have. */
-  #divergence: string | undefined;
+  divergence: string | undefined;
   /** What a person should know of the stream although it can be appended to, as of the last check. */
   #warnings: readonly string[] = [];
   /** The error with which the server refused the last append; undefined if it was stored. */
@@ -140,7 +140,7 @@ export class StreamLog implements CommitLog {
 
   get problem(): string | undefined {
     if (this.#isCaughtUp) return undefined;
-    if (this.#divergence !== undefined) return this.#divergence;
+    if (this.divergence !== undefined) return diverged(this.divergence);
     const { address } = this.#options;
     if (this.#target === undefined) return this.#problem ?? unreachable(address, "not connected yet");
     return beingRead(address, this.#target - this.#applied.sequence);
@@ -168,7 +168,7 @@ export class StreamLog implements CommitLog {
 
   async append(request: AppendRequest): Promise<void> {
     if (this.#isClosed) throw new AppendError(new Error("the log is closed"), false);
-    if (this.#divergence !== undefined) throw new AppendError(new Error(this.#divergence), false);
+    if (this.divergence !== undefined) throw new AppendError(new Error(diverged(this.divergence)), false);
     const { clock } = this.#options;
     const timeout = this.#isCaughtUp ? appendTimeout : this.#disconnectedSince + appendTimeout - clock.monotonic();
     await this.#outbox.append(request, timeout, this.newest);
@@ -237,7 +237,7 @@ export class StreamLog implements CommitLog {
         this.#session = session;
         this.snapshots.connected(session.status.bytes, session.maxPayload);
         if (!this.#isClosed) await this.#check(session, session.status, this.#applied);
-        if (this.#divergence === undefined) delay = minRetryDelay;
+        if (this.divergence === undefined) delay = minRetryDelay;
         await this.#followSession(session);
       } catch (error) {
         this.#reportProblem(error);
@@ -271,11 +271,11 @@ export class StreamLog implements CommitLog {
   }
 
   #diverge(why: string): Error {
-    const isNew = this.#divergence === undefined;
-    this.#divergence = diverged(this.#applied.damage ?? why);
-    if (isNew) this.#options.onProblem(this.#divergence, {});
+    const error = new Error(diverged(this.#applied.damage ?? why));
+    if (this.divergence === undefined) this.#options.onProblem(error.message, {});
+    this.divergence = this.#applied.damage ?? why;
     this.#settled.resolve();
-    return new Error(this.#divergence);
+    return error;
   }
 
   async #followSession(session: StreamSession): Promise<void> {
@@ -292,7 +292,7 @@ export class StreamLog implements CommitLog {
     this.#follower?.onProblems();
     if (!this.#isCaughtUp) return;
     this.#problem = undefined;
-    this.#divergence = undefined;
+    this.divergence = undefined;
     this.#settled.resolve();
     this.#follower?.onReachable();
     this.#purgeInBackground();
@@ -311,7 +311,7 @@ export class StreamLog implements CommitLog {
         .then(status => this.#check(session, status, applied))
         .catch((thrown: unknown) => thrown);
       failures = error === undefined ? 0 : failures + 1;
-      if (this.#session !== session || (failures < 2 && this.#divergence === undefined)) continue;
+      if (this.#session !== session || (failures < 2 && this.divergence === undefined)) continue;
       this.#reportProblem(error);
       return session.close();
     }
@@ -463,13 +463,13 @@ export class StreamLog implements CommitLog {
     this.#target = undefined;
     this.#received = [];
     this.#outbox.allowRetry();
-    if (this.#divergence !== undefined) this.#outbox.rejectAll(this.#divergence);
+    if (this.divergence !== undefined) this.#outbox.rejectAll(diverged(this.divergence));
     this.#follower?.onProblems();
   }
 
   #reportProblem(error: unknown): void {
     const problem = unreachable(this.#options.address, describeCause(error));
-    if (this.#problem === undefined && this.#divergence === undefined) this.#options.onProblem(problem, {});
+    if (this.#problem === undefined && this.divergence === undefined) this.#options.onProblem(problem, {});
     this.#problem = problem;
   }
 }

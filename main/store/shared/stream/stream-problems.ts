@@ -8,6 +8,10 @@ const makeRoom =
 /** The part of its limit from which on a stream counts as nearly full. */
 const nearlyFull = 0.9;
 
+/** How one machine's home becomes a new stream. */
+const startOver =
+  'stop its daemon, delete log/stream.json in its home, remove "log" from settings.json, and run: repoconf log copy --to ADDRESS, with another name.';
+
 /*
  * What is wrong with a stream, as sentences that say what to do. The daemon shows them in its list of problems.
  */
@@ -26,7 +30,7 @@ export function adviceOn(cause: string): string | undefined {
 const advices: readonly (readonly [RegExp, string])[] = [
   [
     /stream not found/i,
-    'Check the name at the end of its address ("log" in settings.json). If the stream was deleted, put the home of one machine into a new one: stop its daemon, delete log/stream.json in its home, remove "log" from settings.json, and run: repoconf log copy --to ADDRESS, with another name.',
+    `Check the name at the end of its address ("log" in settings.json). If the stream was deleted, put the home of one machine into a new one: ${startOver}`,
   ],
   [
     /timeout|timed out/i,
@@ -81,4 +85,9 @@ export function warningsOf(status: StreamStatus, address: StreamAddress, missed:
       `The shared log ${name} is nearly full: ${bytes} of ${maxBytes} bytes. When it is full, changes are refused. Raise its limit (nats stream edit ${name} --max-bytes), or let Repoconf shorten it earlier ("bytes" under "log" in settings.json).`,
     );
   return warnings;
+}
+
+/** Why an empty home cannot read a stream that can be reached. */
+export function unreadable(why: string): string {
+  return `${why} So no machine can read the log from its beginning on the server that leads it: that one has lost a change, or keeps one on which the servers never agreed. Let another server lead it (nats stream cluster step-down NAME), and try again. If none has the whole log, choose the machine whose values should count: ${startOver} The others join that one with empty homes.`;
 }

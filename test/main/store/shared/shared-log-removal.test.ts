@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
@@ -122,4 +122,54 @@ describeWithNats("the file of a repository that another machine removes", () => 
       expect(await found()).toEqual(stays ? [expect.objectContaining({ kept: join(removed, name) })] : []);
     },
   );
+});
+
+describeWithNats("the file of a repository that another machine added", () => {
+  test.each([
+    ["it", /tmp\/shop\.json$/, false],
+    ["it", /tmp\/shop\.json$/, true],
+    ["it and the history", /shop/, false],
+    ["it and the history", /shop/, true],
+  ])(
+    "is written once the disk has room for %s, with its name and what was set meanwhile (%s; after a restart: %s)",
+    async (_, refused, restarts) => {
+      await using world = await makeSharedWorld();
+      await using laptop = await world.start("laptop");
+      const fileSystem = watchFileSystem();
+      await using desk = await world.start("desk", { fileSystem });
+      fileSystem.before = ({ operation, path }) => {
+        if (operation.startsWith("write") && refused.test(path)) throw systemError("ENOSPC");
+      };
+      const entry = async () => (await desk.owner.call("repo/list")).result[0];
+      await laptop.owner.call("repo/add", { id: "shop", name: "Web shop" });
+      await until(async () => (await entry())?.health.length === 1, "the missing file");
+      await set(laptop, "shop", 42);
+      await until(async () => (await entry())?.revision === 2, "the set");
+      if (restarts) await desk.daemon.close();
+      fileSystem.before = () => {};
+      if (restarts) await desk.restart();
+      await until(async () => (await entry())?.health.length === 0, "the file");
+      expect(await entry()).toMatchObject({ name: "Web shop", revision: 2 });
+      const file = JSON.parse(await desk.readRepository("shop"));
+      expect(file).toMatchObject({ name: "Web shop", config: { svc: { timeout: 42 } } });
+      await set(desk, "shop", 43);
+      await sees(laptop, "shop", 43);
+    },
+  );
+
+  test("is not written again if a person deleted it", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await hasRepositories(desk, 1);
+    const path = join(desk.homeFolder, "repos/shop.json");
+    await desk.readRepository("shop");
+    await desk.daemon.close();
+    await rm(path);
+    await desk.restart();
+    const health = async () => (await desk.owner.call("repo/list")).result[0]?.health;
+    await until(async () => (await health())?.length === 1, "the missing file");
+    expect(await health()).toMatchObject([{ code: 1106, message: "shop.json is missing" }]);
+  });
 });

@@ -1,0 +1,53 @@
+import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
+import type { StoreContext } from "../context.ts";
+import type { TextRecord } from "../history/record.ts";
+import { homeFileOf, type RepositoryFiles } from "../mirror/repository-files.ts";
+import type { CommittedState, RepositoryState } from "../types.ts";
+
+/*
+ * A repository that begins in a shared log is first there, then in the history, and last it gets its file, of whose text the history has
+ * a record. The disk may be full by then, or the daemon be killed.
+ */
+
+/** The repository, as its `RepositoryContext` has it. */
+interface Unwritten {
+  readonly id: string;
+  readonly store: Pick<StoreContext, "log" | "paths" | "onProblem">;
+  readonly given: { readonly isLayer?: boolean | undefined };
+  readonly current: RepositoryState;
+  readonly files: RepositoryFiles;
+  readonly journal: { readonly head: { readonly textRecord?: TextRecord | undefined } | undefined };
+  readonly mirror: { lacksFile: boolean; accept(onDisk: Config): void };
+}
+
+/**
+ * Whether the file of this repository was never there: a person deletes only files whose text is recorded. The history may also have texts
+ * of an earlier repository with its id. `isLost`: the history lacks something.
+ */
+export function wasNeverWritten(
+  { store, given, files, journal }: Unwritten,
+  { revision, lineage }: Pick<CommittedState, "revision" | "lineage">,
+  isLost: boolean,
+): boolean {
+  if (store.log.shared === undefined || given.isLayer || isLost || revision === 0) return false;
+  const text = journal.head?.textRecord;
+  return files.home.status.kind === "missing" && (text === undefined || text.lineage !== lineage);
+}
+
+/** Writes the file with these values. Returns whether that was possible; if not, the schedule of writes has it tried again. */
+export async function writeFirstFile(repository: Unwritten, config: Config): Promise<boolean> {
+  const { id, current, files, mirror, store } = repository;
+  try {
+    // Without the scopes that only an earlier repository had.
+    const values = applyConfigEdits({}, [...configEntries(config)]);
+    await files.home.write(homeFileOf(current, values, store.paths));
+    await files.refresh();
+  } catch (error) {
+    if (!mirror.lacksFile) store.onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
+    mirror.lacksFile = true;
+    return false;
+  }
+  mirror.lacksFile = false;
+  mirror.accept(config);
+  return true;
+}
