@@ -41,13 +41,19 @@ export class DaemonProcess implements AsyncDisposable {
     const program = given ?? (await madeProgram());
     const child = fork(program, [home], {
       execArgv: [],
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
       // Beside the program, so that both are deleted together.
       env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), "cache") },
     });
-    const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
+    let said = "";
+    child.stderr?.on("data", part => {
+      said = `${said}${part}`.slice(-2_000);
+      process.stderr.write(part);
+    });
+    const ended = new Promise<void>(resolve => child.once("close", () => resolve()));
     const message = await Promise.race([nextMessage(child), ended]);
-    if (message?.kind !== "ready") throw new Error(`the daemon ended with ${child.exitCode ?? child.signalCode}`);
+    if (message?.kind !== "ready")
+      throw new Error(`the daemon ended with ${child.exitCode ?? child.signalCode}: ${said}`);
     return new DaemonProcess(home, message.url, child, ended);
   }
 

@@ -6,7 +6,7 @@ export type Stage = Awaited<ReturnType<typeof startStage>>;
 
 /** A daemon of this home, which can be killed and started again, and clients of it. */
 export async function startStage(home: string) {
-  let daemon = await DaemonProcess.start(home);
+  let daemon = await firstStart(home);
   const clients: TestClient[] = [];
   let disturbances = 0;
   let restarted = Promise.resolve();
@@ -61,4 +61,15 @@ export async function startStage(home: string) {
       await daemon.kill();
     },
   };
+}
+
+/** A start in an empty home needs the server of its log, which may be slow to answer on a busy machine: it is started again, as by a supervisor. */
+async function firstStart(home: string): Promise<DaemonProcess> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await DaemonProcess.start(home);
+    } catch (error) {
+      if (tries === 10 || !/The shared log .* cannot be used: .*time/i.test(String(error))) throw error;
+    }
+  }
 }
