@@ -63,6 +63,7 @@ export const settingsSchema = {
           command: { type: "array", minItems: 1, items: { type: "string", minLength: 1 } },
           input: { type: "string", pattern: "^[^\\r\\n]*\\{\\}[^\\r\\n]*$" },
           framed: { type: "boolean" },
+          timeout: { type: "integer", minimum: 1, maximum: 300 },
         },
         required: ["command"],
         additionalProperties: false,

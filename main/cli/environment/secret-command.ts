@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { plainText } from "../../files/utf8-text.ts";
 
-/** Milliseconds for all secrets together. */
-export const secretTimeout = 10_000;
 /** Bytes of one program's output. */
 const maximumOutput = 1_048_576;
+
+/** When its program is killed: the signal's, after so many seconds. */
+export interface SecretTimeout {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Runs a program that prints secrets, and returns its output. Rejects with the end of a sentence whose subject is the program. Standard error is
@@ -14,7 +18,7 @@ export async function runSecretCommand(
   command: readonly string[],
   input: string | undefined,
   folder: string,
-  signal: AbortSignal,
+  timeout: SecretTimeout,
 ): Promise<string> {
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
@@ -26,7 +30,7 @@ export async function runSecretCommand(
   // A program that does not read its input may exit before it is written.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
-  const output = await outputOf(child, signal).catch((cause: Error) => {
+  const output = await outputOf(child, timeout).catch((cause: Error) => {
     child.kill("SIGKILL");
     throw cause;
   });
@@ -37,11 +41,11 @@ export async function runSecretCommand(
   }
 }
 
-function outputOf(child: ChildProcess, signal: AbortSignal): Promise<Buffer> {
+function outputOf(child: ChildProcess, { seconds, signal }: SecretTimeout): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const output: Buffer[] = [];
     let bytes = 0;
-    const timeOut = () => reject(new Error(`took more than ${secretTimeout / 1_000} seconds`));
+    const timeOut = () => reject(new Error(`took more than ${seconds} seconds`));
     if (signal.aborted) timeOut();
     signal.addEventListener("abort", timeOut, { once: true });
     child.stdout?.on("data", (part: Buffer) => {

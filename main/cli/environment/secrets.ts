@@ -5,7 +5,7 @@ import type { Variables } from "../../../shared/variables.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import type { Home } from "../../home/home.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { runSecretCommand, secretTimeout } from "./secret-command.ts";
+import { runSecretCommand, type SecretTimeout } from "./secret-command.ts";
 
 /*
  * `cmd://NAME/ARGUMENT` refers to a secret that is stored elsewhere. The command for NAME is in the home's settings.json, never in a
@@ -20,6 +20,8 @@ interface SecretCommand {
   readonly input?: string;
   /** Whether it copies other lines: between the answers are some, by which answers of several lines are told apart. */
   readonly framed?: boolean;
+  /** Seconds for all its references together, if not ten: it may ask a person first. */
+  readonly timeout?: number;
 }
 
 interface Reference {
@@ -32,6 +34,8 @@ interface Reference {
 }
 
 const concurrency = 8;
+/** Seconds for all references of a command. */
+const defaultTimeout = 10;
 
 interface ResolvedVariables {
   /** Without those whose secrets could not be fetched. */
@@ -82,10 +86,11 @@ type Outcome = readonly [reference: string, secret: string | CommandError];
 
 async function fetchSecrets(references: readonly Reference[], home: Home): Promise<readonly Outcome[]> {
   const commands = await readCommands(home);
-  const context = { home, signal: AbortSignal.timeout(secretTimeout) };
   const limit = pLimit(concurrency);
   const answers = [...Map.groupBy(references, ({ name }) => name)].flatMap(([name, named]) => {
     const template = commands[name];
+    const seconds = template?.timeout ?? defaultTimeout;
+    const context = { home, timeout: { seconds, signal: AbortSignal.timeout(seconds * 1_000) } };
     if (template?.input !== undefined) return [limit(() => askOnce(template, named, context))];
     if (template !== undefined) return named.map(reference => limit(() => askEach(template, reference, context)));
     const missing = `needs "${name}" under "secrets" in ${home.settingsFile}, which has no such entry`;
@@ -97,7 +102,7 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
 
 interface Context {
   readonly home: Home;
-  readonly signal: AbortSignal;
+  readonly timeout: SecretTimeout;
 }
 
 async function readCommands(home: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
@@ -151,7 +156,7 @@ async function askAlone(
   const outcomes: Outcome[] = [];
   const isFailing = () => outcomes.length === 2 && outcomes.every(([, one]) => one instanceof CommandError);
   for (const reference of references) {
-    if (references.length === 1 || context.signal.aborted || isFailing())
+    if (references.length === 1 || context.timeout.signal.aborted || isFailing())
       return references.map(({ text }) => [text, failure]);
     const answers = await askTogether(template, [reference], context).catch(asFailure);
     outcomes.push([reference.text, answers instanceof CommandError ? answers : (answers[0] ?? "")]);
@@ -192,9 +197,9 @@ async function ask(
   command: readonly string[],
   input: string | undefined,
   references: readonly Reference[],
-  { home, signal }: Context,
+  { home, timeout }: Context,
 ): Promise<string> {
-  return runSecretCommand(command, input, home.folder, signal).catch((cause: Error) => {
+  return runSecretCommand(command, input, home.folder, timeout).catch((cause: Error) => {
     throw commandFailure(references, cause.message, command);
   });
 }
