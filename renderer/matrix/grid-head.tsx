@@ -86,7 +86,8 @@ function drag(event: PointerEvent<HTMLElement>, field: string, size: number): vo
   edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
 }
 
-function maxText({ schema, of, count, value, like }: GridField): string {
+function maxText({ schema, isCounted, of, count, value, like }: GridField): string {
+  if (!isCounted) return "…";
   if (count === undefined) return "masked";
   return `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`;
 }

@@ -23,7 +23,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
   const repositories = useScreen(state => state.repositories);
   const scopes = useScreen(state => state.scopes);
   const pending = useScreen(state => state.pending);
-  const { matrix, problem } = useMatrix(query);
+  const { matrix, isCounted, problem } = useMatrix(query);
   const [sight, setSight] = useState<{ readonly repos: readonly string[]; readonly fields: readonly string[] }>(
     nothing,
   );
@@ -42,13 +42,14 @@ export function MatrixPage({ query }: { readonly query: string }) {
         const { scope, field } = splitConfigPath(one.field) ?? { scope: "", field: "" };
         return {
           ...one,
+          isCounted,
           scope,
           name: field,
           schema: findField(scopes, scope, field) ?? { ...unknownSchema, default: null },
           scopeSchema: scopes.find(one => one.scope === scope)?.schema,
         };
       }),
-    [matrix, scopes],
+    [matrix, isCounted, scopes],
   );
   const fields = useMemo(
     () => (view.isOfDifferences ? withDifferences(allFields, pending) : allFields),
@@ -82,7 +83,8 @@ export function MatrixPage({ query }: { readonly query: string }) {
         </button>
         <p className="hint" role="status">
           {matrix && sizeText(matrix.total.repositories, matrix.total.fields, matrix.fields.length)}
-          {matrix && view.isOfDifferences && `, ${fields.length.toLocaleString("en")} with differences`}
+          {matrix && !isCounted && ", counting their values…"}
+          {matrix && isCounted && view.isOfDifferences && `, ${fields.length.toLocaleString("en")} with differences`}
         </p>
       </header>
       <Failure id={problemId} text={problem} />
@@ -126,7 +128,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
   }
 
   function emptyText(): string {
-    if (matrix === undefined) return "Reading…";
+    if (!isCounted) return "Reading…";
     if (allFields.length > 0 && found.length > 0)
       return "Nothing differs: each of these fields has the same value everywhere.";
     return repositories?.length === 0 ? "No repository yet. Add one to get started." : "No results.";

@@ -1,18 +1,45 @@
-import { useDeferredValue, useState } from "react";
+import { useDeferredValue, useMemo, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { isNote } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { problemOfEdit } from "../edits/invalid-edits.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
-import { editKey, type FieldFilter, findRepository, orDefault, type ScopeEntry, useScreen } from "../state/store.ts";
+import {
+  editKey,
+  type FieldFilter,
+  findRepository,
+  type OpenRepository,
+  orDefault,
+  type ScopeEntry,
+  type ScreenState,
+  useScreen,
+} from "../state/store.ts";
 import { showJson } from "./show-json.ts";
 
-/** The scopes of a repository, reduced to the fields that match the filter. */
+/** How many fields of a scope are one group. */
+const groupSize = 12;
+
+type NamedField = readonly [field: string, schema: FieldSchema];
+
+/** A scope with those of its fields that match the filter. */
+interface ShownScope extends ScopeEntry {
+  /** In groups, in which each field is whatever the filter leaves out. */
+  readonly groups: readonly FieldsOfGroup[];
+}
+
+interface FieldsOfGroup {
+  /** The index of the group among those of the scope. */
+  readonly at: number;
+  readonly fields: readonly NamedField[];
+}
+
+/** The fields of a repository that match the filter. */
 export interface ShownFields {
-  readonly scopes: readonly ScopeEntry[];
+  readonly scopes: readonly ShownScope[];
   readonly found: number;
   readonly all: number;
   /** Keeps a field, whatever its value becomes, until another one has the focus or the filter changes. */
@@ -34,13 +61,35 @@ export function useShownFields(selection: Selection): ShownFields {
     // Where a link leads is shown, also under a filter; what is typed afterwards counts for it too.
     setHeld(known.selection === selection ? undefined : pathOf(selection));
   }
+  const matches = useMemo(
+    () =>
+      isFiltering(filter, scopes) ? matching({ repo, scopes, filter, pending, opened, health, held }) : everything,
+    [repo, scopes, filter, pending, opened, health, held],
+  );
+  const shown = useMemo(() => shownScopes(scopes, matches), [scopes, matches]);
+  return { ...shown, hold: setHeld };
+}
+
+type Matches = (entry: ScopeEntry, field: string, schema: FieldSchema) => boolean;
+
+const everything: Matches = () => true;
+
+interface MatchingOptions {
+  readonly repo: string;
+  readonly scopes: readonly ScopeEntry[];
+  readonly filter: FieldFilter;
+  readonly pending: ScreenState["pending"];
+  readonly opened: OpenRepository | undefined;
+  readonly health: RepositoryEntry["health"] | undefined;
+  /** The path of the field that is shown in any case. */
+  readonly held: string | undefined;
+}
+
+function matching({ repo, scopes, filter, pending, opened, health, held }: MatchingOptions): Matches {
   const broken = new Set(health?.flatMap(one => (one.field === undefined || isNote(one) ? [] : [one.field])));
   const words = filter.text.trim().toLowerCase().split(/\s+/);
   const only = chosenScope(filter, scopes);
-  const shown = isFiltering(filter, scopes) ? withFields(scopes, isShown) : scopes;
-  return { scopes: shown, found: countFields(shown), all: countFields(scopes), hold: setHeld };
-
-  function isShown(entry: ScopeEntry, field: string, schema: FieldSchema): boolean {
+  return (entry, field, schema) => {
     const { scope } = entry;
     const path = joinConfigPath(scope, field);
     if (path === held) return true;
@@ -53,7 +102,7 @@ export function useShownFields(selection: Selection): ShownFields {
     const value = orDefault(configValue(opened?.effective ?? {}, scope, field), schema.default);
     const values = edit === undefined ? [value] : [value, orDefault(edit.value, schema.default)];
     return hasWords(words, path, schemaOfEdit(schema, edit), values);
-  }
+  };
 }
 
 /** Whether a filter leaves something out. */
@@ -71,16 +120,23 @@ function pathOf({ scope, field }: Selection): string | undefined {
   return scope === undefined || field === undefined ? undefined : joinConfigPath(scope, field);
 }
 
-function withFields(
-  scopes: readonly ScopeEntry[],
-  isShown: (entry: ScopeEntry, field: string, schema: FieldSchema) => boolean,
-): readonly ScopeEntry[] {
-  return scopes
-    .map(entry => {
-      const properties = Object.entries(entry.schema.properties).filter(([field, one]) => isShown(entry, field, one));
-      return { ...entry, schema: { ...entry.schema, properties: Object.fromEntries(properties) } };
-    })
-    .filter(({ schema }) => Object.keys(schema.properties).length > 0);
+function shownScopes(scopes: readonly ScopeEntry[], matches: Matches): Omit<ShownFields, "hold"> {
+  let [found, all] = [0, 0];
+  const shown = scopes.flatMap((entry): readonly ShownScope[] => {
+    const fields = Object.entries(entry.schema.properties).map((field, index) => ({
+      field,
+      at: Math.floor(index / groupSize),
+    }));
+    const some = fields.filter(({ field: [name, schema] }) => matches(entry, name, schema));
+    found += some.length;
+    all += fields.length;
+    const groups = Array.from(
+      Map.groupBy(some, ({ at }) => at),
+      ([at, members]) => ({ at, fields: members.map(({ field }) => field) }),
+    );
+    return groups.length === 0 ? [] : [{ ...entry, groups }];
+  });
+  return { scopes: shown, found, all };
 }
 
 /** Whether the path, the title or one of the values contains each of the words. */
@@ -95,8 +151,4 @@ function hasWords(
     const text = `${head}\n${showJson(value, schema)}`.toLowerCase();
     return words.every(word => text.includes(word));
   });
-}
-
-function countFields(scopes: readonly ScopeEntry[]): number {
-  return scopes.reduce((sum, { schema }) => sum + Object.keys(schema.properties).length, 0);
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { editAll } from "../state/edits.ts";
@@ -6,12 +6,15 @@ import { focusPlace } from "../state/navigation.ts";
 import { loadLayers } from "../state/open-layers.ts";
 import type { Selection } from "../state/place.ts";
 import { findField, useScreen } from "../state/store.ts";
+import { ContentQueue } from "./content-queue.ts";
 import { FieldDetails } from "./field-details.tsx";
 import { useShownFields } from "./field-filter.ts";
-import { FieldRow } from "./field-row.tsx";
+import { FieldGroup } from "./field-group.tsx";
 import { FieldsTools } from "./fields-tools.tsx";
-import { FarField, useNearFields } from "./near-fields.tsx";
 import { useSteadyField } from "./steady-field.ts";
+
+/** Of more fields than this, only those near what is in sight have their controls. */
+const mostWhole = 100;
 
 /** Whether the inspector fits beside the fields. */
 const wide = matchMedia("(width >= 75rem)");
@@ -23,10 +26,13 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   const stored = useScreen(state => state.opened.get(repo)?.stored);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
-  const shown = useShownFields(selection);
-  const { found, all, hold } = shown;
+  const { scopes: shown, found, all, hold } = useShownFields(selection);
   const container = useRef<HTMLDivElement>(null);
-  const { scopes: rendered, isAll, areMany, isNear } = useNearFields(container, shown);
+  const [queue] = useState(() => new ContentQueue());
+  const areMany = found > mostWhole;
+  useEffect(() => {
+    queue.areMany = areMany;
+  }, [queue, areMany]);
   useSteadyField(container);
   // biome-ignore lint/correctness/useExhaustiveDependencies: any revision may have changed a local value.
   useEffect(() => {
@@ -34,13 +40,13 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
   }, [repo, revision]);
   // Only when another field is chosen: rows must not jump while one edits.
   useEffect(() => {
-    if (wantedScope === undefined || !isAll) return;
+    if (wantedScope === undefined) return;
     const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${joinConfigPath(wantedScope, wantedField)}`;
     const wanted = container.current?.querySelector(`#${CSS.escape(id)}`);
     // The focused element is already visible.
     if (wanted?.contains(document.activeElement)) return;
     wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
-  }, [wantedScope, wantedField, isAll]);
+  }, [wantedScope, wantedField]);
   const modified = [...configEntries(stored ?? {})];
   const resetAll = (scope?: string) => {
     const wanted = modified.filter(one => scope === undefined || scope === one.scope);
@@ -58,7 +64,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
     <div className="fields" data-inspected={isWide} data-many={areMany}>
       <div ref={container}>
         <FieldsTools found={found} all={all} modified={modified.length} onResetAll={() => resetAll()} />
-        {rendered.map(({ scope, schema }) => {
+        {shown.map(({ scope, schema, groups }, index) => {
           const isModified = modified.some(one => one.scope === scope);
           return (
             <section className="scope" key={scope} id={`scope-${scope}`} aria-labelledby={`scope-title-${scope}`}>
@@ -71,13 +77,17 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
                   </button>
                 )}
               </header>
-              {Object.entries(schema.properties).map(([field, fieldSchema]) => {
-                const current = wantedScope === scope && wantedField === field;
-                const props = { scope, field, schema: fieldSchema };
-                if (!current && !isNear(`field-${joinConfigPath(scope, field)}`))
-                  return <FarField key={field} {...props} />;
-                const more = { repo, current, holdsDetails: !isWide, onFocus };
-                return <FieldRow key={field} {...props} {...more} />;
+              {groups.map(({ at, fields }, place) => {
+                const isCurrent = wantedScope === scope && fields.some(([field]) => field === wantedField);
+                return (
+                  <FieldGroup
+                    key={at}
+                    {...{ repo, scope, fields, queue, onFocus }}
+                    isFirst={index === 0 && place === 0}
+                    current={isCurrent ? wantedField : undefined}
+                    holdsDetails={!isWide}
+                  />
+                );
               })}
             </section>
           );

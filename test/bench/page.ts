@@ -1,13 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Locator } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { launchBrowser, openContext } from "../helpers/browser.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, Server } from "./machine.ts";
 import { ask } from "./sockets.ts";
 
 /** How long to wait after the start of daemon and browser, in milliseconds: people have them running. */
 const settleTime = 2_000;
 /** Browsers tell of no task that takes less time, in milliseconds. */
 const shortestTold = 50;
+/** How long to wait for something to be shown, in milliseconds: only what hangs takes longer. */
+const longestWait = 120_000;
 
 /** Records long tasks. */
 const observer = `window.longTasks = [];
@@ -27,34 +29,38 @@ interface LongTask {
   readonly duration: number;
 }
 
-export type Visit = NonNullable<Awaited<ReturnType<typeof visit>>>;
+export type Visit = Awaited<ReturnType<typeof visit>>;
 
-/** Opens the built screen of a home in a browser, to measure what happens there. Undefined: there is no browser. */
-export async function visit(machine: Machine, home: string) {
+/** Starts a browser for all visits. Undefined: there is none. */
+export function startBrowser(machine: Machine): Promise<Browser | undefined> {
+  return machine.onBothCores(() => launchBrowser());
+}
+
+/** Opens the built screen of a daemon in a window that knows nothing yet, to measure what happens there. */
+export async function visit(daemon: Server, browser: Browser) {
   await using opening = new AsyncDisposableStack();
-  const daemon = opening.use(await machine.daemon(home));
   const socket = await daemon.connect();
   const { result } = await ask(socket, "session/link", {});
   socket.close();
-  const browser = await machine.onBothCores(() => launchBrowser());
-  if (browser === undefined) return undefined;
-  opening.defer(() => browser.close());
   const context = await openContext(browser, { viewport: { width: 1440, height: 900 } });
+  opening.defer(() => context.close());
+  context.setDefaultTimeout(longestWait);
   const page = await context.newPage();
   const failures: string[] = [];
   page.on("pageerror", ({ message }) => failures.push(message));
-  await page.addInitScript(observer + watchFor("[role=treeitem]"));
+  const first = "[role=treeitem]";
+  await page.addInitScript(observer + watchFor(first));
   await delay(settleTime);
   const { url } = result as { readonly url: string };
   await page.goto(url);
   const opened = opening.move();
-  const painted = async () => {
+  const painted = async (selector: string) => {
     // Polled, because the page's Content Security Policy forbids the eval that Playwright's waitForFunction needs.
-    for (;;) {
+    for (const end = Date.now() + longestWait; Date.now() < end; await delay(20)) {
       const time = await page.evaluate<number | null>("window.painted");
       if (time !== null) return time;
-      await delay(20);
     }
+    throw new Error(`${selector} was not shown within ${longestWait} ms`);
   };
   const now = () => page.evaluate<number>("performance.now()");
   const longestSince = async (begin: number) => {
@@ -65,7 +71,7 @@ export async function visit(machine: Machine, home: string) {
     page,
     /** From when the page has its script to when it has painted the first rows, and the longest task of this. */
     firstRows: async () => {
-      const time = await painted();
+      const time = await painted(first);
       const script = "performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.js')).responseEnd";
       return { shown: time - (await page.evaluate<number>(script)), task: await longestSince(0) };
     },
@@ -74,7 +80,7 @@ export async function visit(machine: Machine, home: string) {
       await page.evaluate(watchFor(selector));
       const begin = await now();
       await work();
-      const shown = (await painted()) - begin;
+      const shown = (await painted(selector)) - begin;
       await delay(settleTime);
       return { shown, task: await longestSince(begin) };
     },

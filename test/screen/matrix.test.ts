@@ -204,6 +204,27 @@ describeScreen("the matrix", () => {
     expect(await bar(page).getByRole("button", { name: "Apply" }).count()).toBe(0);
   });
 
+  test("shows all fields of all repositories before the daemon has counted their values, and keeps what was selected meanwhile", async () => {
+    const repositories = { blog: { "svc.timeout": 30 }, shop: {}, web: {} };
+    const { page, row, requests } = await openScreen(repositories, { page: { hold: ["config/matrix"] } });
+    await row("shop").waitFor();
+    await page.getByRole("link", { name: "Matrix" }).click();
+    await reads(page.getByRole("main"), "3 repositories, 20 fields, counting their values…");
+    await poll(() => announced(page, "blog")).toBe("30 seconds, stored");
+    await reads(header(page, "svc.timeout"), "…");
+    await cellsOf(page, "shop").first().click();
+    await page.getByRole("button", { name: "Differences only" }).click();
+    await reads(page.getByRole("main"), "Reading…");
+    await page.getByRole("button", { name: "Differences only" }).click();
+    await grid(page).waitFor();
+    await cellsOf(page, "shop").first().click();
+    await requests.untilHeld();
+    requests.releaseAll();
+    await reads(header(page, "svc.timeout"), "900 seconds: 2 of 3");
+    await reads(bar(page), "Set 1 cell of svc.timeout to");
+    expect(await cellsOf(page, "blog").first().getAttribute("aria-label")).toContain("differs from most");
+  });
+
   test("with very many repositories, renders and requests only what is visible, and respects the limits of a save", async () => {
     const files = Array.from({ length: 1_010 }, (_, index) => `r${String(index).padStart(4, "0")}`);
     const { page, row, edits } = await openScreen({}, { files, page: { initialScript: keepSent } });
