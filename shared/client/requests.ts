@@ -10,8 +10,9 @@ type OnIndexing = ((progress: Partial<IndexingProgress> | undefined) => void) | 
 const maxTimer = 2 ** 31 - 1;
 /** Bytes of a packet around its arguments, at most: the operation's name and the packet's number. */
 const packetFrame = 100;
-/** How many times the usual timeout to wait for a matrix, which may have to read the values of all repositories. */
-const matrixTimes = 6;
+/** Operations that may have to read the values of all repositories, and how many times the usual timeout to wait for them. */
+const readingAll: ReadonlySet<OperationName> = new Set(["config/matrix", "config/search"]);
+const readingTimes = 6;
 
 /** The requests of a client. Each waits for a connection, and then for its reply. */
 export class Requests {
@@ -53,7 +54,7 @@ export class Requests {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = () => {
       clearTimeout(timer);
-      const time = name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout;
+      const time = readingAll.has(name) ? this.#timeout * readingTimes : this.#timeout;
       timer = setTimeout(() => fail(new Error("it took too long")), time);
     };
     wait();

@@ -51,12 +51,14 @@ test("a request waits as long as the daemon reports that its indexing continues"
 });
 
 test.each([
-  ["ten seconds", {}, 10_000],
-  ["the `timeout` of the client", { timeout: 40_000 }, 40_000],
-])("a request fails with 1201 when nothing has arrived for %s", async (_title, options, timeout) => {
+  ["ten seconds", "repo/list", {}, 10_000],
+  ["the `timeout` of the client", "repo/list", { timeout: 40_000 }, 40_000],
+  ["a minute, if it may have to read all values", "config/search", {}, 60_000],
+  ["a minute, if it may have to read all values", "config/matrix", {}, 60_000],
+] as const)("a request fails with 1201 when nothing has arrived for %s: %s", async (_title, name, options, timeout) => {
   await using t = await connectToSlowDaemon(options);
-  const list = t.client.run("repo/list", {});
-  const refused = expect(list).rejects.toMatchObject({ code: 1201, message: expect.stringContaining("not known") });
+  const request = name === "repo/list" ? t.client.run(name, {}) : t.client.run(name, { query: "timeout" });
+  const refused = expect(request).rejects.toMatchObject({ code: 1201, message: expect.stringContaining("not known") });
   await t.asked;
   vi.advanceTimersByTime(timeout - 1);
   // Nothing has failed yet: the time starts again.
