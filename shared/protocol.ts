@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
 import type { Grants, KeyRight } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
+import type { LogPlace } from "./log-place.ts";
 import type { Effect, FieldSchema, ScopeSchema } from "./scopes/scope-schema.ts";
 import type { ToldChange, TypedChange } from "./typed-changes.ts";
 import type { ValueEdit } from "./value-edit.ts";
@@ -517,8 +518,8 @@ export interface DaemonStatus {
   readonly url?: string;
   readonly pid?: number;
   readonly repositories?: number;
-  /** Present if the home uses a shared log. `replicas`: how many servers store each change; absent if none of them answers. */
-  readonly log?: { readonly name: string; readonly servers: readonly string[]; readonly replicas?: number | undefined };
+  /** Present if the home uses a shared log. */
+  readonly log?: LogPlace;
   /** Present while the daemon reads files for the first time. */
   readonly indexing?: IndexingProgress;
   readonly sockets?: number;

@@ -63,12 +63,13 @@ interface ValuesChoiceProps {
 /** Which values of a repository: the current ones, those in its file if they differ, or those of a revision. */
 function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   const entry = useScreen(state => findRepository(state, repo));
+  const here = useScreen(state => state.machine);
   const revisions = useAnswer(() => revisionsOf(repo), [repo, entry?.revision]);
   const file = textOfSide({ kind: "file", repo });
   const options = new Map([[repo, "Its current values"]]);
   if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "The values in its file");
-  for (const { revision, time, actor } of revisions?.repo === repo ? revisions.entries : []) {
-    const text = `Revision ${revision}, ${ago(time)} ${byActor(actor)}`;
+  for (const { revision, time, ...author } of revisions?.repo === repo ? revisions.entries : []) {
+    const text = `Revision ${revision}, ${ago(time)} ${byActor(author, here)}`;
     options.set(textOfSide({ kind: "revision", repo, revision }), text);
   }
   // An older revision, or one that does not exist.

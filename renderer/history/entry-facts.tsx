@@ -1,12 +1,14 @@
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { byActor } from "../page/by-actor.ts";
 import { When } from "../page/when.tsx";
+import { useScreen } from "../state/store.ts";
 
 /** When something changed, and by whom. */
 export function EntryFacts({ entry }: { readonly entry: HistoryEntry }) {
+  const here = useScreen(state => state.machine);
   return (
     <p className="hint">
-      <When time={entry.time} /> {describeSource(entry)}
+      <When time={entry.time} /> {describeSource(entry, here)}
     </p>
   );
 }
@@ -26,20 +28,15 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
   forget: "",
 };
 
-function describeSource(entry: HistoryEntry): string {
+function describeSource(entry: HistoryEntry, here: string | undefined): string {
   // What counts then may be the value of another layer.
   const isLayered = entry.source === "unset" && entry.layer !== undefined;
-  return `${describeActor(entry)}${isLayered ? ", values taken out" : sources[entry.source]}`;
+  return `${describeActor(entry, here)}${isLayered ? ", values taken out" : sources[entry.source]}`;
 }
 
-/** Who made the change, and on which machine if several share a log: another machine's owner may be somebody else. */
-export function describeActor({ actor, source, machine }: HistoryEntry): string {
-  if (source === "recovery") return `by a start after records were lost${onMachine(machine)}`;
-  return machine === undefined || actor === "file"
-    ? `${byActor(actor)}${onMachine(machine)}`
-    : `by ${actor} on ${machine}`;
-}
-
-function onMachine(machine: string | undefined): string {
-  return machine === undefined ? "" : ` on ${machine}`;
+/** Who made the change. `here`: the name of this machine, if several share a log. */
+export function describeActor(entry: HistoryEntry, here: string | undefined): string {
+  const { source, machine } = entry;
+  if (source !== "recovery") return byActor(entry, here);
+  return `by a start after records were lost${machine === undefined ? "" : ` on ${machine}`}`;
 }

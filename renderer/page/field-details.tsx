@@ -42,6 +42,7 @@ function Details({ repo, scope, field, schema: own }: FieldDetailsProps) {
   const edit = useScreen(state => state.pending.get(editKey(repo, scope, field)));
   const schema = schemaOfEdit(own, edit);
   const revision = useScreen(state => state.opened.get(repo)?.revision);
+  const here = useScreen(state => state.machine);
   const [reverting, setReverting] = useState<number>();
   // A new revision may be a change of it, or of its place in the file.
   const when = [repo, path, revision];
@@ -78,7 +79,7 @@ function Details({ repo, scope, field, schema: own }: FieldDetailsProps) {
           return (
             <li key={entry.revision}>
               <FoldedText text={changedTo(change, schema)} name={`revision ${entry.revision}`} />
-              <span className="hint">{describeChange(entry)}</span>
+              <span className="hint">{describeChange(entry, here)}</span>
               {entry.revision > 1 && (
                 <button type="button" className="link" onClick={() => setReverting(entry.revision)}>
                   Revert<span className="visually-hidden"> revision {entry.revision}</span>
@@ -121,7 +122,7 @@ function changedTo(change: HistoryEntry["changes"][string][string] | undefined, 
   return change.stored ? showJson(change.value, schema) : "default";
 }
 
-function describeChange(entry: HistoryEntry): string {
+function describeChange(entry: HistoryEntry, here: string | undefined): string {
   const { time, source, reason } = entry;
-  return `${ago(time)} ${describeActor(entry)}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
+  return `${ago(time)} ${describeActor(entry, here)}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
 }

@@ -16,6 +16,7 @@ const maxShown = 20;
 /** What needs the person's attention: where each item is, and what can be done about it. */
 export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
   const pending = useScreen(state => state.pending);
+  const here = useScreen(state => state.machine);
   const drafts = useScreen(state => state.drafts);
   const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
   // Even with very many repositories, few have problems.
@@ -57,7 +58,7 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
         {undecided.map(([key, edit]) => (
           <li key={key}>
             <FieldLink repo={edit.repo} scope={edit.scope} field={edit.field} />
-            <span>{describeUndecided(edit)}</span>
+            <span>{describeUndecided(edit, here)}</span>
           </li>
         ))}
       </Section>
@@ -176,9 +177,9 @@ function Section({ title, action, children }: SectionProps) {
   );
 }
 
-function describeUndecided({ conflict, refusal }: PendingEdit): string {
+function describeUndecided({ conflict, refusal }: PendingEdit, here: string | undefined): string {
   if (conflict === undefined) return `was refused: ${refusal}`;
-  return `was also changed ${byActor(conflict.actor)} in the meantime. Choose which value to keep.`;
+  return `was also changed ${byActor(conflict.by, here)} in the meantime. Choose which value to keep.`;
 }
 
 function RepositoryLink({ repo, view = "fields" }: { readonly repo: string; readonly view?: "fields" | "json" }) {

@@ -109,7 +109,7 @@ async function openEdited(): Promise<void> {
 
 async function loadAll(): Promise<void> {
   const [status] = await Promise.all([daemon().run("daemon/status", {}), loadScopes(), loadRepositories()]);
-  screenStore.setState({ problems: status.problems ?? [] });
+  screenStore.setState({ problems: status.problems ?? [], machine: status.log?.machine });
 }
 
 async function loadScopes(): Promise<void> {
@@ -176,7 +176,7 @@ function addOpened(fetched: readonly (readonly [repo: string, OpenRepository])[]
   const { pending: before } = screenStore.getState();
   screenStore.setState(state => {
     let { pending } = state;
-    for (const [repo, { stored }] of fetched) pending = withConflicts(pending, repo, stored, "another");
+    for (const [repo, { stored }] of fetched) pending = withConflicts(pending, repo, stored);
     return {
       opened: new Map([...state.opened, ...fetched]),
       pending,
@@ -237,7 +237,7 @@ async function take(message: WatchMessage): Promise<void> {
   }
 }
 
-function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
+function applyChange({ repo, revision, changes, actor, machine }: ConfigChanged): void {
   const edits = Object.entries(changes).flatMap(([scope, fields]) =>
     Object.entries(fields).map(([field, change]) => ({ scope, field, ...change })),
   );
@@ -255,7 +255,7 @@ function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
     const effective = applyConfigEdits(before.effective, edits);
     return {
       opened: new Map(state.opened).set(repo, { ...before, effective, stored, revision }),
-      pending: withConflicts(state.pending, repo, stored, actor),
+      pending: withConflicts(state.pending, repo, stored, { actor, ...(machine !== undefined && { machine }) }),
       repositories: withEntry(state, repo, entry => ({ ...entry, revision, modified: countConfigFields(stored) })),
       flashes: new Set([...state.flashes, ...keys]),
     };

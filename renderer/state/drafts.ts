@@ -267,7 +267,7 @@ function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], bef
 function takeOver(others: readonly Draft[], dropped: readonly DraftName[]): void {
   screenStore.setState(state => {
     let pending: ScreenState["pending"] = withFields(state.pending, others, dropped);
-    for (const [repo, { stored }] of state.opened) pending = withConflicts(pending, repo, stored, "another");
+    for (const [repo, { stored }] of state.opened) pending = withConflicts(pending, repo, stored);
     return { pending, drafts: withTexts(state.drafts, others, dropped) };
   });
 }

@@ -6,6 +6,7 @@ import { masksAfter } from "./edit-masks.ts";
 import { mergeParts } from "./merge-drafts.ts";
 import { notify } from "./notices.ts";
 import {
+  type Author,
   editKey,
   findField,
   findRepository,
@@ -128,7 +129,7 @@ function addEdits(edits: ScreenState["pending"]): void {
 /** A value stored meanwhile makes a conflict. */
 function withNewConflicts(pending: ScreenState["pending"], opened: ScreenState["opened"]): ScreenState["pending"] {
   let result = pending;
-  for (const [repo, { stored }] of opened) result = withConflicts(result, repo, stored, "another");
+  for (const [repo, { stored }] of opened) result = withConflicts(result, repo, stored);
   return result;
 }
 
@@ -162,7 +163,7 @@ export function withConflicts(
   pending: ScreenState["pending"],
   repo: string,
   stored: Config,
-  actor: string,
+  by: Author = { actor: "another" },
 ): ScreenState["pending"] {
   let result: Map<string, PendingEdit> | undefined;
   for (const [key, one] of pending) {
@@ -176,10 +177,10 @@ export function withConflicts(
       result.set(key, { ...rest, base: now });
     else if (sameJson(now, one.value) || (merged !== undefined && sameJson(now, merged))) result.delete(key);
     else if (sameJson(now, one.base)) result.set(key, rest);
-    else if (merged === undefined) result.set(key, { ...rest, conflict: { stored: now, actor } });
+    else if (merged === undefined) result.set(key, { ...rest, conflict: { stored: now, by } });
     // If the edit already contains the change, there is nothing to report.
     else if (sameJson(merged, one.value)) result.set(key, { ...rest, base: now });
-    else result.set(key, { ...rest, base: now, value: merged, mergedWith: actor });
+    else result.set(key, { ...rest, base: now, value: merged, mergedWith: by });
   }
   return result ?? pending;
 }

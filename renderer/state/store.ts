@@ -1,9 +1,19 @@
 import { createStore, useStore } from "zustand";
 import type { Config } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { FileText, IndexingProgress, Reply, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type {
+  ConfigChanged,
+  FileText,
+  IndexingProgress,
+  Reply,
+  RepositoryEntry,
+  SearchHit,
+} from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { type Place, placeAt } from "./place.ts";
+
+/** Who changed something, and on which machine if several share a log. */
+export type Author = Pick<ConfigChanged, "actor" | "machine">;
 
 /** The values of a repository that has been opened. */
 export interface OpenRepository {
@@ -28,9 +38,9 @@ export interface PendingEdit {
   /** Where its schema masked when it was made; see `schemaOfEdit`. */
   readonly masks?: string | undefined;
   /** Set if the field changed elsewhere meanwhile: the person has to choose. */
-  readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
+  readonly conflict?: { readonly stored: JsonValue | undefined; readonly by: Author };
   /** Who changed other parts of the field meanwhile; the value includes both changes. */
-  readonly mergedWith?: string;
+  readonly mergedWith?: Author;
   /** The value that a save has sent and not heard of yet: if the field gets it, that was nobody else. */
   readonly sent?: JsonValue;
   /** Why the daemon rejected it at the last save. */
@@ -126,6 +136,8 @@ export interface ScreenState {
   readonly repositories: readonly RepositoryEntry[] | undefined;
   /** The daemon's progress in reading new files, while the screen waits for it. */
   readonly indexing: IndexingProgress | undefined;
+  /** The name of this machine, if several share a log. */
+  readonly machine: string | undefined;
   /** What is wrong with the home as a whole, such as a shared log that cannot be reached, in sentences. */
   readonly problems: readonly string[];
   /** The first repositories, for the tree, until all are loaded. */
@@ -169,6 +181,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   silentSince: undefined,
   repositories: undefined,
   indexing: undefined,
+  machine: undefined,
   problems: [],
   firstRepositories: [],
   scopes: [],

@@ -75,20 +75,14 @@ export async function visit(daemon: Server, browser: Browser) {
       const script = "performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.js')).responseEnd";
       return { shown: time - (await page.evaluate<number>(script)), task: await longestSince(0) };
     },
-    /** From when this is done to when an element that matches has been painted, and the longest task of this and of what follows. */
-    showing: async (selector: string, work: () => Promise<unknown>) => {
-      await page.evaluate(watchFor(selector));
+    /** The longest task while this is done; with a selector, also milliseconds until an element that matches is painted, and what follows. */
+    measure: async (work: () => Promise<unknown>, selector?: string) => {
+      if (selector !== undefined) await page.evaluate(watchFor(selector));
       const begin = await now();
       await work();
-      const shown = (await painted(selector)) - begin;
-      await delay(settleTime);
+      const shown = selector === undefined ? undefined : (await painted(selector)) - begin;
+      if (selector !== undefined) await delay(settleTime);
       return { shown, task: await longestSince(begin) };
-    },
-    /** The longest task while this is done. */
-    longestTask: async (work: () => Promise<unknown>) => {
-      const begin = await now();
-      await work();
-      return longestSince(begin);
     },
     /** Turns the wheel over an element. */
     scroll: async (over: Locator) => {

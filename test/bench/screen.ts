@@ -81,19 +81,15 @@ async function inRounds(
   );
 }
 
-async function task({ longestTask, begin }: Steps, what: string, work: () => Promise<unknown>): Promise<Measured> {
-  begin(what);
-  return { what: `${what}, longest task`, milliseconds: await longestTask(work), goal: noLongTask };
-}
-
-async function* both(
+/** `shown`: milliseconds until what was done is shown; undefined: nothing was waited for. */
+async function* step(
   { begin }: Steps,
   what: string,
-  measure: () => Promise<{ readonly shown: number; readonly task: number }>,
+  measure: () => Promise<{ readonly shown: number | undefined; readonly task: number }>,
 ): AsyncGenerator<Measured> {
   begin(what);
   const { shown, task } = await measure();
-  yield { what, milliseconds: shown, goal: shownSoon };
+  if (shown !== undefined) yield { what, milliseconds: shown, goal: shownSoon };
   yield { what: `${what}, longest task`, milliseconds: task, goal: noLongTask };
 }
 
@@ -105,16 +101,17 @@ async function typeInto({ page }: Steps, control: Locator): Promise<void> {
   await until(async () => (await control.inputValue()) === `${before}somebody`, "what was typed");
   await delay(500);
   await page.getByRole("button", { name: /^Discard the edit/ }).click();
-  await until(async () => (await control.inputValue()) === before, "what was there before");
+  await page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
 }
 
 async function* amongRepositories(steps: Steps): AsyncGenerator<Measured> {
-  const { page, firstRows, showing, scroll } = steps;
-  yield* both(steps, "first rows, from the page's script on", firstRows);
+  const { page, firstRows, measure, scroll } = steps;
+  const act = (what: string, ...work: Parameters<Visit["measure"]>) => step(steps, what, () => measure(...work));
+  yield* step(steps, "first rows, from the page's script on", firstRows);
   const rows = page.getByRole("treeitem");
   // All of them are there.
   await delay(3_000);
-  yield await task(steps, "typing in the search", async () => {
+  yield* act("typing in the search", async () => {
     const search = page.getByRole("searchbox", { name: /^Search/ });
     const find = async (query: string, found: RegExp) => {
       await search.fill("");
@@ -130,11 +127,11 @@ async function* amongRepositories(steps: Steps): AsyncGenerator<Measured> {
     await page.getByRole("treeitem", { name: /^repository 00000/ }).waitFor();
     await delay(500);
   });
-  yield await task(steps, "scrolling", async () => {
+  yield* act("scrolling", async () => {
     await scroll(page.getByRole("tree"));
     await isGone(rows, /^repository 00001/);
   });
-  yield await task(steps, "arrows, End and Home", async () => {
+  yield* act("arrows, End and Home", async () => {
     await rows.first().focus();
     for (const key of ["End", "ArrowUp", "ArrowUp", "Home", ...Array<string>(40).fill("ArrowDown")])
       await page.keyboard.press(key);
@@ -142,31 +139,30 @@ async function* amongRepositories(steps: Steps): AsyncGenerator<Measured> {
     const wanted = page.getByRole("treeitem", { name: /^repository 00040/ });
     await wanted.and(page.locator(":focus")).waitFor();
   });
-  yield* both(steps, "opening one", () => showing(".field", () => rows.first().click()));
-  yield await task(steps, "typing in a field", () => typeInto(steps, page.getByRole("textbox", { name: "Provider" })));
+  yield* act("opening one", () => rows.first().click(), ".field");
+  yield* act("typing in a field", () => typeInto(steps, page.getByRole("textbox", { name: "Provider" })));
   const showMatrix = () => page.evaluate("location.hash = '#/matrix'");
-  const firstCell = '[role=gridcell][aria-label^="0 seconds"]';
-  yield* both(steps, "opening the matrix of all", () => showing(firstCell, showMatrix));
-  yield await task(steps, "scrolling the matrix", async () => {
+  yield* act("opening the matrix of all", showMatrix, '[role=gridcell][aria-label^="0 seconds"]');
+  yield* act("scrolling the matrix", async () => {
     await scroll(page.getByRole("grid"));
     await isGone(page.getByRole("rowheader"), /^repository 00001/);
   });
 }
 
 async function* amongFields(steps: Steps): AsyncGenerator<Measured> {
-  const { page, showing, scroll } = steps;
+  const { page, measure, scroll } = steps;
+  const act = (what: string, ...work: Parameters<Visit["measure"]>) => step(steps, what, () => measure(...work));
+  const second = page.getByRole("textbox", { name: "field_1", exact: true });
   const openIt = () => page.getByRole("treeitem").first().click();
-  yield* both(steps, "opening their repository", () => showing('[id="field-wide.field_0"]', openIt));
-  yield await task(steps, "scrolling", async () => {
+  yield* act("opening their repository", openIt, '[id="field-wide.field_0"]');
+  yield* act("scrolling", async () => {
     await scroll(page.getByRole("main"));
     await page.locator('[id="field-wide.field_500"], [id="field-wide.field_49"]').first().waitFor();
     await page.locator('[id="field-wide.field_1"]').scrollIntoViewIfNeeded();
-    await page.getByRole("textbox", { name: "field_1", exact: true }).waitFor();
+    await second.waitFor();
   });
-  yield await task(steps, "typing in a field", () =>
-    typeInto(steps, page.getByRole("textbox", { name: "field_1", exact: true })),
-  );
-  yield await task(steps, "typing in the filter", async () => {
+  yield* act("typing in a field", () => typeInto(steps, second));
+  yield* act("typing in the filter", async () => {
     const filter = page.getByRole("searchbox", { name: "Filter fields" });
     await filter.pressSequentially("field_19", { delay: 60 });
     await page.locator('[id="field-wide.field_2"]').waitFor({ state: "detached" });

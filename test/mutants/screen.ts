@@ -31,6 +31,12 @@ export const mutants = [
       replace: "=== from ? [] : [];",
       name: "rename a service that the default service names",
     },
+    "the variables that a pasted text does not name": {
+      file: "renderer/fields/paste-variables.tsx",
+      find: "return text === undefined ? [item] :",
+      replace: "return text === undefined ? [] :",
+      name: "paste ten environment variables",
+    },
     "taking back all that one action began": {
       file: "renderer/state/edits.ts",
       find: "one === last || (last.begun",

@@ -21,11 +21,17 @@ describeScreen("the screen", () => {
       await window.view("History");
       const entries = window.history.getByRole("listitem");
       await reads(entries.first(), "by owner on desk");
-      await reads(entries.nth(1), "by owner on laptop");
+      // The owner of another machine may be somebody else.
+      await reads(entries.nth(1), "by you on laptop");
       await window.goTo("#/activity");
       const changes = page.getByRole("list", { name: "Changes" }).locator("> li");
       await reads(changes.first(), "by owner on desk");
-      await reads(changes.nth(1), "by owner on laptop");
+      await reads(changes.nth(1), "by you on laptop");
+      await window.goTo("#/repo/shop");
+      await window.timeout.fill("43");
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 44 });
+      await reads(window.field("Timeout"), "Changed in the meantime by owner on desk, where you changed it too.");
+      await window.field("Timeout").getByRole("button", { name: "Take theirs" }).click();
       await server.kill();
       await page.getByRole("banner").getByRole("link", { name: "1 problem" }).click();
       const problems = page.getByRole("region", { name: "Problems of the daemon" });

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { amount } from "../helpers/promise.ts";
 import { countActions, describeScreen, openScreen, openShop, poll, press, reads } from "../helpers/screen.ts";
 
 const page = { initialScript: countActions };
@@ -120,20 +121,25 @@ describeScreen("how much a person does to", () => {
     expect(await counted()).toEqual({ clicks: 3, keys: 0 });
   });
 
-  test("change 500 repositories: sees how far it is before the first is saved, cancels between two of them, and undoes all at once", async () => {
-    const files = Array.from({ length: 500 }, (_, at) => `r${String(at).padStart(3, "0")}`);
-    const hold = ["config/set"];
-    const window = await openScreen({}, { files, page: { ...page, hold } });
-    const { edits, messages, requests, screen } = window;
-    const changed = async () =>
-      (await screen.t.owner.call("config/search", { query: "field:svc.timeout=45", limit: 1_000 })).result.length;
+  /** A page in which this many repositories are about to get a timeout of 45. */
+  async function editAll(many: number) {
+    const files = Array.from({ length: many }, (_, at) => `r${String(at).padStart(3, "0")}`);
+    const window = await openScreen({}, { files, page: { ...page, hold: ["config/set"] } });
     await window.row("r000").waitFor();
     await window.goTo("#/matrix?q=field:svc.timeout");
     const counted = await count(window.page);
     await window.page.getByRole("columnheader").filter({ hasText: "svc.timeout" }).click();
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("45");
     await press(window.page, "Enter");
-    await reads(edits, "500 edits in 500 repositories, not saved");
+    await reads(window.edits, `${many} edits in ${many} repositories, not saved`);
+    const changed = async () =>
+      (await window.screen.t.owner.call("config/search", { query: "field:svc.timeout=45", limit: 1_000 })).result
+        .length;
+    return { ...window, counted, changed };
+  }
+
+  test("change 500 repositories: sees how far it is before the first is saved, and cancels between two of them", async () => {
+    const { edits, messages, requests, counted, changed, ...window } = await editAll(500);
     await press(window.page, "ControlOrMeta+z");
     await reads(messages, "500 edits were taken back.");
     await messages.getByRole("button", { name: "Bring back" }).click();
@@ -157,5 +163,18 @@ describeScreen("how much a person does to", () => {
     expect(await changed()).toBe(0);
     await reads(edits, "497 edits in 497 repositories, not saved");
     expect(await counted()).toEqual({ clicks: 5, keys: 2 });
+  });
+
+  test("change all of many repositories, and undo that as one: two clicks and two keys", async () => {
+    const many = amount(60, 500);
+    const { messages, requests, counted, changed, ...window } = await editAll(many);
+    requests.releaseAll();
+    await press(window.page, "ControlOrMeta+s");
+    await reads(messages, `Saved ${many} fields in ${many} repositories.`);
+    expect(await changed()).toBe(many);
+    await messages.getByRole("button", { name: "Undo" }).click();
+    await reads(messages, `${many} fields: undone.`);
+    expect(await changed()).toBe(0);
+    expect(await counted()).toEqual({ clicks: 2, keys: 2 });
   });
 });

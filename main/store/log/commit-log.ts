@@ -1,4 +1,5 @@
 import type { ConfigPath } from "../../../shared/config-path.ts";
+import type { LogPlace } from "../../../shared/log-place.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { Actor, Attribution, DocumentCommit, LogNumber, Position } from "../types.ts";
@@ -140,13 +141,6 @@ export interface LogOptions {
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** `replicas`: how many servers store each entry; undefined if none of them answers. */
-export interface SharedLogPlace {
-  readonly name: string;
-  readonly servers: readonly string[];
-  readonly replicas: number | undefined;
-}
-
 export interface CommitLog {
   /** Identifies the log: numbers of different logs cannot be compared. */
   readonly id: string;
@@ -155,7 +149,7 @@ export interface CommitLog {
   /** The name of this machine in a shared log; undefined if only this home appends to the log. */
   readonly shared?: { readonly machine: string } | undefined;
   /** Where a shared log is; undefined for any other. */
-  readonly place?: SharedLogPlace | undefined;
+  readonly place?: LogPlace | undefined;
   /** The snapshots of a shared log; undefined for any other. */
   readonly snapshots?: Snapshots | undefined;
   /** If the log is a copy, its last entry then: files were copied then or later, perhaps before their histories, and have other stamps. */

@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import type { LogPlace } from "../../../../shared/log-place.ts";
 import { describeCause } from "../../../files/describe-cause.ts";
 import { inTurn } from "../../../time/in-turn.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type LogEntry,
   numberIn,
   type OpenedLog,
-  type SharedLogPlace,
 } from "../../log/commit-log.ts";
 import type { LogNumber, Position } from "../../types.ts";
 import type { StreamAddress } from "./stream-address.ts";
@@ -146,9 +146,9 @@ export class StreamLog implements CommitLog {
     return beingRead(address, this.#target - this.#applied.sequence);
   }
 
-  get place(): SharedLogPlace {
+  get place(): LogPlace {
     const { name, servers } = this.#options.address;
-    return { name, servers, replicas: this.#session?.status.replicas };
+    return { name, servers, ...this.shared, replicas: this.#session?.status.replicas };
   }
 
   get warnings(): readonly string[] {
