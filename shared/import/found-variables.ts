@@ -33,8 +33,9 @@ export class VariableCollector {
 
   /** Notes that a text has the form of a reference to another variable, which nothing replaces. */
   noteReference({ name, text, line }: FoundVariable): void {
-    const [reference] = /\$(?:\{[A-Za-z_][^}]*\}|[A-Z_][A-Z0-9_]+)/.exec(text) ?? [];
-    if (reference === undefined) return;
+    // Not as one pattern with its end, which would look for that again from each beginning.
+    const begin = text.search(/\$\{[A-Za-z_]/);
+    if (!(begin !== -1 && text.includes("}", begin)) && !/\$[A-Z_][A-Z0-9_]+/.test(text)) return;
     const place = line === undefined ? "" : `Line ${line}: `;
     this.notes.push(`${place}${name} refers to another variable, and is kept as text: nothing replaces the reference.`);
   }

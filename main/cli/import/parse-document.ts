@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
 import { joinPointer } from "../../../shared/value-edit.ts";
 import { JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { deepestNesting } from "../../files/json-text-problems.ts";
-import { CommandError } from "../output/exit-codes.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 
 export type DocumentFormat = "json" | "yaml" | "toml";
 
@@ -17,6 +18,14 @@ export async function parseDocument(
 ): Promise<JsonObject> {
   const fail = (line: number, column: number, message: string) =>
     new CommandError(`This cannot be read as ${names[format]}: ${name}, line ${line}, column ${column}: ${message}`);
+  // Its parser makes an error of each line that it does not understand. No more could be set at once.
+  if (format === "yaml" && content.length > limits.messageBytes) {
+    const most = `${name} has ${content.length} characters, and at most ${limits.messageBytes} are read as YAML.`;
+    throw new CommandError(
+      `${most} Import the part of it that has the values, or the same as JSON.`,
+      exitCodes.refused,
+    );
+  }
   let value: unknown;
   try {
     value = await parse(content);
@@ -66,8 +75,11 @@ const parsers: { readonly [format in DocumentFormat]: (content: string) => Promi
 
 /** With `keepsText`, numbers and booleans without quotes are texts, as they are written. */
 export async function parseYaml(content: string, keepsText = false): Promise<unknown> {
-  const { parseDocument: parse, visit } = await import("yaml");
-  const document = parse(content, { intAsBigInt: true, merge: true, logLevel: "error" });
+  const { isScalar, LineCounter, parseDocument: parse, visit } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const options = { intAsBigInt: true, merge: true, logLevel: "error", lineCounter } as const;
+  // It compares each key with all before it.
+  const document = parse(content, { ...options, uniqueKeys: false });
   // A tag that is not understood is a warning, and would lose what it means.
   const [first] = [...document.errors, ...document.warnings];
   if (first !== undefined) {
@@ -75,6 +87,17 @@ export async function parseYaml(content: string, keepsText = false): Promise<unk
     const shown = message.startsWith("Maximum call stack") ? tooDeep : message;
     throw new PlacedError(shown, first.linePos?.[0].line, first.linePos?.[0].col);
   }
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const { line, col } = lineCounter.linePos(key.range?.[0] ?? 0);
+        if (seen.has(key.value)) throw new PlacedError("Map keys must be unique", line, col);
+        seen.add(key.value);
+      }
+    },
+  });
   if (keepsText)
     visit(document, {
       Scalar: (_, node) => {

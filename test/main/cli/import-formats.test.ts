@@ -12,6 +12,7 @@ import { readFish, readPowerShell, readShell } from "../../../main/cli/import/re
 import { markedText } from "../../../main/files/utf8-text.ts";
 import type { FoundVariables } from "../../../shared/import/found-variables.ts";
 import { readDotenv } from "../../../shared/import/read-dotenv.ts";
+import { limits } from "../../../shared/limits.ts";
 import { projectFolder } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -271,6 +272,15 @@ describe("tables", () => {
     expect(notes).toHaveLength(5);
   });
 
+  test("more YAML than could be set at once is not read", async () => {
+    const text = `A: '${"x".repeat(limits.messageBytes - 5)}'`;
+    expect(textsOf(await read("a.yaml", text))["A"]).toHaveLength(limits.messageBytes - 5);
+    await expect(read("a.yaml", `${text}\n`)).rejects.toThrow(
+      /1000001 characters, and at most 1000000 are read as YAML/,
+    );
+    await expect(read("compose.yaml", `${text}\n`)).rejects.toThrow("at most 1000000");
+  });
+
   test("stack.compose.yaml", async () => {
     const format = formatOfFile("docker-compose.override.yml", "");
     await expect(read("stack.compose.yaml", undefined, { format })).rejects.toThrow(
@@ -307,7 +317,8 @@ describe("tables", () => {
     [`a: ${"[".repeat(50_000)}`, "nested more than 64 levels deep"],
     ["__proto__: 1", "x.yaml: a member is called __proto__"],
     ["a: 1\n---\na: 2", "multiple documents$"],
-    ["a: 1\na: 2", "Map keys must be unique"],
+    ["a: 1\na: 2", "line 2, column 1: Map keys must be unique"],
+    ["a:\n  b: {c: 1, c: 2}", "line 2, column 13: Map keys must be unique"],
     [`a: &a [1, 1]\nb: [${"*a, ".repeat(101)}]`, "Excessive alias count"],
   ])("YAML that is no JSON is refused, and nothing of it is left out: %j", async (text, why) => {
     await expect(read("x.yaml", text)).rejects.toThrow(new RegExp(why));
