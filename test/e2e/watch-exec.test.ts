@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -200,6 +200,31 @@ test("every change is handled at least once, over kills of the daemon, of the wa
   } finally {
     await daemon[Symbol.asyncDispose]();
   }
+});
+
+test("a second watch with the same state is refused, until the first one ends, also if that was killed", async () => {
+  await using home = await makeShop();
+  const { start, set, hasState, state, revisions } = await withCommand(home);
+  using first = start();
+  await hasState();
+  await symlink(home.workFolder, join(home.workFolder, "link"));
+  for (const file of ["state.json", "link/state.json"]) {
+    using second = start("--state", file);
+    expect(await second.ended).toBe(3);
+    expect(second.errorOutput()).toContain(`Another repoconf watch --exec has the state ${file}`);
+  }
+  using other = start("--state", "other.json");
+  await until(() => existsSync(join(home.workFolder, "other.json")), "its own state");
+  const { revision } = await state();
+  await set("svc.timeout=1");
+  await until(() => revisions().length === 2, "both commands");
+  first.process.kill("SIGKILL");
+  await first.ended;
+  using third = start();
+  await set("svc.timeout=2");
+  await until(async () => (await state()).revision === revision + 2, "the third watch to go on");
+  for (const watch of [other, third]) watch.process.kill("SIGTERM");
+  expect(await Promise.all([other.ended, third.ended])).toEqual([0, 0]);
 });
 
 test("where the history does not reach back it gets all values, and is told so", async () => {

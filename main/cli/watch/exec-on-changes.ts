@@ -7,7 +7,7 @@ import type { ConfigChanged, RepositoryEntry } from "../../../shared/protocol.ts
 import { batchVariable } from "../output/changes.ts";
 import { printNote } from "../output/terminal.ts";
 import { ChildCommand } from "../system/child-command.ts";
-import { readWatchState, type WatchState, writeWatchState } from "./watch-state.ts";
+import { lockWatchState, readWatchState, type WatchState, writeWatchState } from "./watch-state.ts";
 
 export interface ExecOptions {
   readonly client: RepoconfClient;
@@ -50,6 +50,11 @@ const longestPause = 300_000;
  * same changes again, and those made meanwhile. Returns the exit code of a command that cannot be started, else 0.
  */
 export async function execOnChanges(options: ExecOptions): Promise<number> {
+  const lock = options.stateFile === undefined ? undefined : lockWatchState(options.stateFile);
+  return exec(options).finally(() => lock?.release());
+}
+
+async function exec(options: ExecOptions): Promise<number> {
   const { client, repository, stop, stateFile } = options;
   const repo = repository.id;
   const stored = stateFile === undefined ? undefined : await readWatchState(stateFile, repo);

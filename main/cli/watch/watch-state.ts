@@ -3,7 +3,8 @@ import { isJsonObject } from "../../../shared/json.ts";
 import { describeCause } from "../../files/describe-cause.ts";
 import { readForeignFile } from "../../files/foreign-file.ts";
 import { plainText } from "../../files/utf8-text.ts";
-import { CommandError } from "../output/exit-codes.ts";
+import { type Lock, takeLock } from "../../home/lock.ts";
+import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { makeOutputFile } from "../output/output-file.ts";
 
 /** How far `watch --exec` has come: everything up to here is handled. */
@@ -14,6 +15,27 @@ export interface WatchState {
   readonly position?: string;
   /** What the command's own changes are marked with. */
   readonly batch: string;
+}
+
+/**
+ * The lock of a state, in a file beside it. Held until the process ends for any reason. Throws CommandError if another one has it: each of
+ * the two would count as handled what only the other one got.
+ */
+export function lockWatchState(file: string): Lock {
+  let lock: Lock | undefined;
+  try {
+    lock = takeLock(`${file}.lock`);
+  } catch (error) {
+    throw new CommandError(
+      `${file} cannot be locked: ${describeCause(error)}. Name another file, in a folder that exists.`,
+    );
+  }
+  if (lock === undefined)
+    throw new CommandError(
+      `Another repoconf watch --exec has the state ${file}. End that one, or give each a file of its own.`,
+      exitCodes.refused,
+    );
+  return lock;
 }
 
 /** Undefined if there is no file yet. Throws CommandError: starting over without being asked would miss changes. */
