@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the documents: of the screen with the demo home, and of a terminal. `npm run pictures`, or `npm run pictures --
+ * Takes the pictures of the documents: of the screen with the demo home, of a terminal, and of examples/preview. `npm run pictures`, or `npm run pictures --
  * FOLDER` to write them into another folder. Those of small windows are only for review and are not committed. A picture that a document
  * shows has a .txt with what it says, by which test/screen/pictures.test.ts sees whether it is current.
  */
@@ -7,6 +7,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { launchBrowser } from "../test/helpers/browser.ts";
+import { startPreviewDemo } from "./demo-preview.ts";
 import { pictures, picturesInDocuments, startDemo, whatItSays } from "./demo-screen.ts";
 import { drawTerminal, recordTerminal } from "./terminal-picture.ts";
 
@@ -44,5 +45,19 @@ for (const viewport of sizes) {
   }
 }
 await demo.close();
+await rm(home, { recursive: true, force: true });
+
+await mkdir(home);
+const preview = await startPreviewDemo(home);
+for (const width of [1440, 360]) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    const page = await preview.show(browser, { viewport: { width, height: 900 }, colorScheme });
+    const suffix = width === 1440 ? "" : `-${width}`;
+    await page.screenshot({ path: join(folder, `preview-${colorScheme}${suffix}.png`), fullPage: true });
+    await writeFile(join(folder, "preview.txt"), await preview.whatItSays(page));
+    await page.context().close();
+  }
+}
+await preview.close();
 await rm(home, { recursive: true, force: true });
 process.exit(0);

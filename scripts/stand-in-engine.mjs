@@ -17,6 +17,13 @@ const digestOf = image => {
   const file = join(folder, `${image.replaceAll(/\W/g, "_")}.digest`);
   return existsSync(file) ? readFileSync(file, "utf8") : `sha256:${image}`;
 };
+const isAlive = file => {
+  try {
+    return process.kill(JSON.parse(readFileSync(join(folder, file), "utf8")).pid, 0);
+  } catch {
+    return false;
+  }
+};
 const say = text => process.stdout.write(`${text}\n`);
 const fail = text => {
   process.stderr.write(`${text}\n`);
@@ -55,7 +62,8 @@ if (command === "run") {
     );
   });
 } else if (command === "ps") {
-  for (const file of readdirSync(folder)) if (file.endsWith(".json")) say(file.slice(0, -".json".length));
+  for (const file of readdirSync(folder))
+    if (file.endsWith(".json") && isAlive(file)) say(file.slice(0, -".json".length));
 } else if (command === "port") {
   say(`127.0.0.1:${read(args[0]).port}`);
 } else if (command === "exec") {
@@ -63,10 +71,12 @@ if (command === "run") {
 } else if (command === "rm") {
   const name = args.at(-1);
   if (!existsSync(fileOf(name))) fail(`no container ${name}`);
-  process.kill(read(name).pid, "SIGKILL");
+  if (isAlive(`${name}.json`)) process.kill(read(name).pid, "SIGKILL");
   rmSync(fileOf(name));
 } else if (command === "inspect") {
-  const [, format, name] = args;
+  const [format, name] = args.slice(-2);
   if (format === "{{.Id}}") say(digestOf(name));
   else say(format === "{{.Image}}" ? read(name).digest : read(name).label.split("=")[1]);
-} else if (command !== "pull") fail(`unknown command ${command}`);
+} else if (command === "pull") {
+  if (digestOf(args[0]) === "unknown") fail(`no image ${args[0]}`);
+} else fail(`unknown command ${command}`);

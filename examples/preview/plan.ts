@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ConfigScopes, HistoryEntry, RepositoryEntry } from "repoconf/client";
 
+type Svc = ConfigScopes["svc"];
+type Named = Pick<RepositoryEntry, "id" | "name"> & { linked?: { readonly name: string; readonly slot: number } };
 export interface Service {
   /** The name of its container. */
   readonly id: string;
@@ -18,53 +20,59 @@ export interface Service {
 /** Where a request to a host goes: to a service, or by its first folder to several. */
 export interface Route {
   readonly service: string;
-  readonly subpaths: { readonly [folder: string]: string };
-  readonly isHttp: boolean;
-  readonly isHttps: boolean;
-  readonly redirects: boolean;
+  readonly subpaths?: ReadonlyMap<string, string>;
+  readonly svc: Svc;
 }
 
 /** A repository as it was last read. */
-export interface Previewed {
-  readonly entry: RepositoryEntry;
-  readonly svc: ConfigScopes["svc"];
-  readonly services: readonly Service[];
-  readonly routes: readonly (readonly [host: string, route: Route])[];
-  /** The newest change: who made what is served, and why. */
-  readonly last: HistoryEntry | undefined;
-  /** What is not as it should be. */
-  readonly notes: readonly string[];
+export interface Previewed extends ReturnType<typeof planOf> {
+  readonly entry: Named;
+  readonly svc?: Svc;
+  /** The newest change of the scope: who made what is served, and why. */
+  readonly last?: (Pick<HistoryEntry, "revision" | "actor" | "reason"> & { readonly layer?: string }) | undefined;
 }
 
-/** The services and routes of a repository. Pure: it asks nobody and starts nothing. */
-export function planOf({ id, name }: RepositoryEntry, svc: ConfigScopes["svc"], variables: Service["variables"]) {
+/** The services and routes of a repository, and what is not as it should be. Pure: it asks nobody and starts nothing. */
+export function planOf({ id, name, linked }: Named, svc: Svc, variables: Service["variables"]) {
   const notes: string[] = [];
   const services: Service[] = [];
-  const ids: { [label: string]: string } = {};
+  const ids = new Map<string, string>();
   for (const [service, { image, ready }] of Object.entries(svc.services)) {
     const label = labelOf(service);
     // An engine would read an image that begins with - as an option.
-    if (label === "" || ids[label] !== undefined || !/^[^-]/.test(image)) {
+    if (label === "" || ids.has(label) || !/^[^-]/.test(image)) {
       notes.push(`${service} is not started: its name or its image (${image}) cannot be used.`);
       continue;
     }
     const needs = { image, ready, port: svc.default_port, variables };
-    const hash = createHash("sha256").update(JSON.stringify(needs)).digest("hex").slice(0, 16);
-    ids[label] = `repoconf-preview-${id}-${label}`;
-    services.push({ id: ids[label], name: service, hash, timeout: svc.timeout, ...needs });
+    const hash = createHash("sha256").update(JSON.stringify(needs)).digest("hex");
+    // No label has a dot, so no two services have one container.
+    ids.set(label, `repoconf-preview-${label}.${id}`);
+    services.push({ id: `repoconf-preview-${label}.${id}`, name: service, hash, timeout: svc.timeout, ...needs });
   }
-  const domain = hostOf(svc.proxy_domain) ?? `${labelOf(name) || id}.localhost`;
-  const main = ids[labelOf(svc.default || svc.application)] ?? Object.values(ids)[0];
-  const common = { isHttp: svc.proxy_http, isHttps: svc.proxy_https, redirects: svc.proxy_https_redirect };
-  const routes = Object.entries(ids).map(([label, service]) => route(`${label}.${domain}`, { service, subpaths: {} }));
+  // A linked worktree has the domain and the aliases of its repository, so its hosts begin with its name.
+  const before = linked === undefined ? "" : `${labelOf(linked.name) || linked.slot}.`;
+  const whole = linked === undefined ? name : name.slice(0, name.lastIndexOf("@"));
+  const domain = before + (hostOf(svc.proxy_domain) ?? `${labelOf(whole) || labelOf(id)}.localhost`);
+  const aliases = svc.proxy_aliases.flatMap(alias => hostOf(alias) ?? []).map(alias => before + alias);
+  const main = ids.get(labelOf(svc.default || svc.application)) ?? [...ids.values()][0];
+  const routes: [host: string, route: Route][] = [];
+  for (const [label, service] of ids) routes.push([`${label}.${domain}`, { service, svc }]);
   if (main !== undefined)
-    for (const host of [domain, ...svc.proxy_aliases.flatMap(alias => hostOf(alias) ?? [])])
-      routes.push(route(host, { service: main, subpaths: svc.proxy_subpath_map ? ids : {} }));
+    for (const host of new Set([domain, ...aliases])) routes.push([host, { service: main, subpaths: ids, svc }]);
   return { services, routes, notes };
+}
 
-  function route(host: string, to: Pick<Route, "service" | "subpaths">): readonly [string, Route] {
-    return [host, { ...common, ...to }];
-  }
+export type Hosts = Map<string, { readonly entry: Named; readonly route: Route }>;
+
+/** Shares out the hosts. A repository that has one keeps it: another one that claims it later, by a pull for example, does not get it. */
+export function shareHosts(repositories: ReadonlyMap<string, Previewed>, before: Hosts): Hosts {
+  const hosts: Hosts = new Map();
+  for (const isKept of [true, false])
+    for (const { entry, routes } of repositories.values())
+      for (const [host, route] of routes)
+        if (!hosts.has(host) && (!isKept || before.get(host)?.entry.id === entry.id)) hosts.set(host, { entry, route });
+  return hosts;
 }
 
 /** A text as one label of a host name; empty if nothing is left of it. */

@@ -1,90 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { request } from "node:http";
 import { request as secureRequest } from "node:https";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { addRepositories, makeCommandHome, withCommand } from "../helpers/command-home.ts";
+import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { projectFolder, startProcess } from "../helpers/spawned-daemon.ts";
-
-const engine = join(projectFolder, "scripts/stand-in-engine.mjs");
-const folderOfExample = join(projectFolder, "examples/preview");
-const web = '{"ready":"true","image":"node:24"}';
-
-/** A home with the repository "shop", whose services the tool previews. */
-async function startPreview(...more: readonly string[]) {
-  const home = await makeCommandHome();
-  await addRepositories(home, "shop");
-  await home.succeed(["set", "--repo", "shop", `svc.services.web=${web}`, "svc.envvars.TOKEN=hunter2"]);
-  const containers = join(home.workFolder, "containers");
-  await mkdir(containers);
-  const { key } = await home.json(["key", "create", "preview", "--right", "read", "--reveal"]);
-  const environment = { ...(await withCommand(home)), CONTAINERS: containers, REPOCONF_API_KEY: key };
-  const port = await freePort();
-  const start = () =>
-    startProcess(
-      process.execPath,
-      [join(folderOfExample, "preview.ts"), "--engine", engine, "--port", String(port), ...more],
-      { environment },
-    );
-  let tool = start();
-
-  /** What a browser gets at this host. */
-  const ask = (host: string, path = "/", headers = {}) =>
-    new Promise<{ status: number | undefined; text: string; location: string | undefined }>((resolve, reject) => {
-      const asked = request({ port, path, headers: { ...headers, Host: host }, agent: false }, async response => {
-        const chunks = await response.toArray().catch((error: Error) => {
-          reject(error);
-          return [];
-        });
-        resolve({ status: response.statusCode, text: chunks.join(""), location: response.headers.location });
-      });
-      asked.on("upgrade", async (_response, socket, head) => {
-        const chunks = await socket.toArray();
-        resolve({ status: 101, text: [head, ...chunks].join(""), location: undefined });
-      });
-      asked.on("error", reject).end();
-    });
-  const page = async () => (await ask("localhost").catch(() => undefined))?.text ?? "";
-  return {
-    home,
-    ask,
-    page,
-    port,
-    /** Waits until the host is served by a container with this image, and returns what it answers. */
-    untilServed: async (host: string, image: string) => {
-      let answer: ReturnType<typeof JSON.parse>;
-      await until(async () => {
-        const { status, text } = await ask(host).catch(() => ({ status: 0, text: "" }));
-        answer = status === 200 ? JSON.parse(text) : undefined;
-        return answer?.image === image;
-      }, `${host} to be served by ${image}: ${tool.errorOutput()}`);
-      return answer;
-    },
-    pidOf: async (service: string) => JSON.parse(await readFile(join(containers, `${service}.json`), "utf8")).pid,
-    calls: () => readFile(join(containers, "calls.log"), "utf8"),
-    pull: (image: string, digest: string) =>
-      writeFile(join(containers, `${image.replaceAll(/\W/g, "_")}.digest`), digest),
-    hangUp: () => tool.process.kill("SIGHUP"),
-    killTool: async () => {
-      tool.process.kill("SIGKILL");
-      await tool.ended;
-    },
-    startTool: () => {
-      tool = start();
-    },
-    [Symbol.asyncDispose]: async () => {
-      tool.process.kill("SIGKILL");
-      await tool.ended;
-      for (const file of await readdir(containers))
-        if (file.endsWith(".json"))
-          process.kill(JSON.parse(await readFile(join(containers, file), "utf8")).pid, "SIGKILL");
-      await home[Symbol.asyncDispose]();
-    },
-  };
-}
+import { folderOfExample, startPreview } from "../helpers/preview-tool.ts";
 
 test("the example is a tool of under 400 lines", async () => {
   const files = await readdir(folderOfExample);
@@ -98,14 +20,7 @@ test("it serves each service at its hosts with its variables, and refuses every 
   expect({ variables, host }).toEqual({ variables: { TOKEN: "hunter2" }, host: "web.shop.localhost" });
   expect(await t.calls()).not.toContain("hunter2");
 
-  await t.home.succeed([
-    "set",
-    "--repo",
-    "shop",
-    `svc.services.api={"ready":"","image":"api:1"}`,
-    "--reason",
-    "an API",
-  ]);
+  await t.set(`svc.services.api={"ready":"","image":"api:1"}`, "--reason", "an API");
   await t.untilServed("api.shop.localhost", "api:1");
   const aliases = [
     "svc.default=web",
@@ -113,7 +28,7 @@ test("it serves each service at its hosts with its variables, and refuses every 
     "svc.proxy_aliases+=www.shop.test",
     "svc.proxy_subpath_map=true",
   ];
-  await t.home.succeed(["set", "--repo", "shop", ...aliases]);
+  await t.set(...aliases);
   for (const name of ["shop.test", "www.shop.test", "WWW.shop.test.", `web.shop.test:${t.port}`])
     await t.untilServed(name, "node:24");
   expect(JSON.parse((await t.ask("shop.test", "/api/items?q=1")).text)).toMatchObject({
@@ -127,14 +42,7 @@ test("it serves each service at its hosts with its variables, and refuses every 
   const page = await t.page();
   expect(page).toContain("sha256:api:1");
   expect(page).toContain("api.shop.test");
-  await t.home.succeed([
-    "set",
-    "--repo",
-    "shop",
-    `svc.services.x={"ready":"","image":"--privileged"}`,
-    "--reason",
-    "<b>",
-  ]);
+  await t.set(`svc.services.x={"ready":"","image":"--privileged"}`, "--reason", "<b>");
   await until(async () => (await t.page()).includes("x is not started"), "the refused image");
   expect(await t.page()).toMatch(/Revision \d+ by owner: &#60;b&#62;/);
   expect(await t.calls()).not.toContain("--privileged");
@@ -146,7 +54,7 @@ test("a service that answers oddly, or dies while it answers, and a check that n
   expect((await t.ask("web.shop.localhost", "/odd")).status).toBe(502);
   await expect(t.ask("web.shop.localhost", "/dies")).rejects.toThrow("aborted");
   const never = ["svc.timeout=1", `svc.services.never={"ready":"sleep 30","image":"n:1"}`];
-  await t.home.succeed(["set", "--repo", "shop", ...never]);
+  await t.set(...never);
   await until(async () => (await t.page()).includes("not ready after 1 seconds"), "the end of the check");
   await t.untilServed("web.shop.localhost", "node:24");
 });
@@ -154,9 +62,9 @@ test("a service that answers oddly, or dies while it answers, and a check that n
 test("a typo by hand keeps serving, undo brings a route back, and a change restarts only what it touches", async () => {
   await using t = await startPreview();
   await t.untilServed("web.shop.localhost", "node:24");
-  await t.home.succeed(["set", "--repo", "shop", `svc.services.api={"ready":"","image":"api:1"}`]);
+  await t.set(`svc.services.api={"ready":"","image":"api:1"}`);
   await t.untilServed("api.shop.localhost", "api:1");
-  const pid = await t.pidOf("repoconf-preview-shop-web");
+  const pid = await t.pidOf("repoconf-preview-web.shop");
 
   const file = join(t.home.homeFolder, "repos/shop.json");
   const text = await readFile(file, "utf8");
@@ -170,7 +78,7 @@ test("a typo by hand keeps serving, undo brings a route back, and a change resta
   await until(async () => (await t.ask("api.shop.localhost")).status === 421, "the route to go");
   await t.home.succeed(["undo", "--repo", "shop", "--yes"]);
   await t.untilServed("api.shop.localhost", "api:2");
-  expect(await t.pidOf("repoconf-preview-shop-web")).toBe(pid);
+  expect(await t.pidOf("repoconf-preview-web.shop")).toBe(pid);
 });
 
 test("a pull with a new image waits for a person, and a refresh takes the new image of the same name", async () => {
@@ -208,44 +116,27 @@ test("a killed daemon and a killed tool lose no change", async () => {
   const { pid } = await t.home.endpoint();
   process.kill(pid, "SIGKILL");
   await until(async () => (await t.home.run(["status"])).code !== 0, "the daemon to be gone");
-  await t.home.succeed(["set", "--repo", "shop", "svc.services.web.image=node:25"]);
+  await t.set("svc.services.web.image=node:25");
   await t.untilServed("web.shop.localhost", "node:25");
 
   await t.killTool();
-  await t.home.succeed(["set", "--repo", "shop", `svc.services.api={"ready":"","image":"api:1"}`]);
-  const before = await t.pidOf("repoconf-preview-shop-web");
+  await t.set(`svc.services.api={"ready":"","image":"api:1"}`);
+  const before = await t.pidOf("repoconf-preview-web.shop");
   t.startTool();
   await t.untilServed("api.shop.localhost", "api:1");
   await t.untilServed("web.shop.localhost", "node:25");
-  expect(await t.pidOf("repoconf-preview-shop-web")).toBe(before);
+  expect(await t.pidOf("repoconf-preview-web.shop")).toBe(before);
 });
 
 test("HTTP is redirected to HTTPS, which has the certificate that it was given", async () => {
   const home = await makeCommandHome();
   const [cert, key] = [join(home.workFolder, "cert.pem"), join(home.workFolder, "key.pem")];
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-subj",
-      "/CN=localhost",
-      "-keyout",
-      key,
-      "-out",
-      cert,
-    ],
-    { stdio: "ignore" },
-  );
+  const options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost".split(" ");
+  execFileSync("openssl", [...options, "-keyout", key, "-out", cert], { stdio: "ignore" });
   const securePort = await freePort();
   await using t = await startPreview("--cert", cert, "--key", key, "--https-port", String(securePort));
   await t.untilServed("web.shop.localhost", "node:24");
-  await t.home.succeed(["set", "--repo", "shop", "svc.proxy_https=true", "svc.proxy_https_redirect=true"]);
+  await t.set("svc.proxy_https=true", "svc.proxy_https_redirect=true");
   const location = `https://web.shop.localhost:${securePort}/a?b=1`;
   await until(async () => (await t.ask("web.shop.localhost", "/a?b=1")).location === location, "the redirect");
   const status = await new Promise((resolve, reject) =>

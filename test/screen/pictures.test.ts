@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startPreviewDemo } from "../../scripts/demo-preview.ts";
 import { pictures, picturesInDocuments, startDemo, whatItSays } from "../../scripts/demo-screen.ts";
 import { launchBrowser } from "../helpers/browser.ts";
 import { patience } from "../helpers/patience.ts";
@@ -8,7 +9,7 @@ import { describeScreen } from "../helpers/screen.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-describeScreen("the pictures of the screen in the documents", () => {
+describeScreen("the pictures of pages in the documents", () => {
   test("are current: their pages say what they said when the pictures were taken (else: npm run pictures)", async () => {
     const shown = await picturesInDocuments();
     expect(shown).toContain("fields");
@@ -25,6 +26,22 @@ describeScreen("the pictures of the screen in the documents", () => {
       }
     } finally {
       await demo.close();
+    }
+  });
+
+  test("are current: so is the one of examples/preview", async () => {
+    expect(await picturesInDocuments()).toContain("preview");
+    await using folder = await temporaryFolder();
+    await using browser = await launchBrowser();
+    const preview = await startPreviewDemo(folder.path);
+    try {
+      if (browser === undefined) throw new Error("the browser is missing");
+      const page = await preview.show(browser, { viewport: { width: 1440, height: 900 } });
+      expect(await preview.whatItSays(page)).toBe(
+        await readFile(join(projectFolder, "docs/pictures/preview.txt"), "utf8"),
+      );
+    } finally {
+      await preview.close();
     }
   });
 });
