@@ -214,9 +214,20 @@ class Translation {
     const place =
       pointer === undefined ? undefined : (this.#places.get(pointer) ?? (yield* this.#placeElsewhere(pointer)));
     if (place !== undefined) return `#${joinPointer(place.map(encodeURI))}`;
-    const why = resource === undefined ? "points outside the file" : "does not point to a schema";
+    const why =
+      resource === undefined ? `points outside the file${this.#ifItself(uri, fragment)}` : "does not point to a schema";
     this.#add(this.#pointers.get(schema) ?? "", keyword, `its ${keyword} "${reference}" ${why}`);
     return undefined;
+  }
+
+  /** What to change if a file without a name of its own means itself by an address. */
+  #ifItself(uri: string, fragment: string): string {
+    const { $id, id } = this.#root;
+    const whole = this.#resources.get(ownBase);
+    const pointer = whole && pointerTo(whole, fragment);
+    const isNamed = $id !== undefined || id !== undefined || !/^https?:/.test(uri);
+    if (isNamed || pointer === undefined || valueAt(this.#root, pointer) === undefined) return "";
+    return `; if it means this file, add "$id": "${uri}" to it`;
   }
 
   /** Where the translation puts a schema behind a keyword that is not known; undefined if there is none. */

@@ -90,6 +90,37 @@ test("scope add names every problem at once, and adds nothing", async () => {
   expect(await home.succeed(["scope", "list"])).not.toContain("broken");
 });
 
+test("a file without $id that names itself by an address is taken where that is certain, and else told what to add", async () => {
+  await using home = await makeShop();
+  const add = async (draft: string, ...references: string[]) => {
+    const properties = Object.fromEntries(references.map(($ref, index) => [`f${index}`, { $ref, default: 1 }]));
+    const definitions = { port: { type: "integer", minimum: 1 } };
+    const text = JSON.stringify({ $schema: `http://json-schema.org/${draft}/schema#`, properties, definitions });
+    await writeFile(join(home.workFolder, "net.json"), text);
+    return home.run(["scope", "add", join(home.workFolder, "net.json"), "--yes"]);
+  };
+  const [here, port] = ["https://shop.test/schemas/net.json", "#/definitions/port"];
+  for (const draft of ["draft-04", "draft-07"]) {
+    expect(await add(draft, here + port, port)).toMatchObject({
+      code: 0,
+      errorOutput: expect.stringContaining(`taken for its $id`),
+    });
+    await home.succeed(["set", "net.f0=2"]);
+    await home.refuse(3, ["set", "net.f0=0"], "at least 1");
+  }
+  const told = `points outside the file; if it means this file, add "$id": "`;
+  for (const [references, message] of [
+    [[`https://shop.test/other.json${port}`], `${told}https://shop.test/other.json"`],
+    [[here + port, `https://b.test/net.json${port}`], `${told}https://b.test/net.json"`],
+    [[here + port, `${here}#/definitions/none`], `${told}${here}"`],
+    [[`https://shop.test/other.json#/definitions/none`], "points outside the file\n"],
+  ] as const)
+    expect(await add("draft-07", ...references)).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining(message),
+    });
+});
+
 test("scope add bundles files of other drafts that refer back to the first, and describe says what references lead to", async () => {
   await using home = await makeShop();
   const write = (name: string, value: object) => writeFile(join(home.workFolder, name), JSON.stringify(value));

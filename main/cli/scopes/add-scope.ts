@@ -20,7 +20,7 @@ import { describeType, resolvedSchema } from "../output/describe-schema.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
 import { confirmOrThrow, print, printJson, printNote, printTable } from "../output/terminal.ts";
 import { readNamedFile } from "../system/named-file.ts";
-import { type BundledSchema, bundleSchema, parsed } from "./bundle-schema.ts";
+import { type BundledSchema, bundleSchema, ownAddress, parsed } from "./bundle-schema.ts";
 import { copyToHome, notesOf, reviewScope, showEffects } from "./trust-scopes.ts";
 
 export interface AddScopeOptions extends SessionOptions, OutputOptions {
@@ -66,11 +66,16 @@ export async function addScope(path: string, options: AddScopeOptions): Promise<
 async function readScope(path: string, scope: string) {
   const text = await readNamedFile(path);
   const json = parsed(path, text);
-  const bundled = path === "-" ? undefined : await bundleSchema(path, json.value);
-  const { value } = bundled ?? json;
+  const address = ownAddress(path, json.value);
+  // Of a whole file, `$id` counts in each draft (schema-ids.ts).
+  const whole = address === undefined ? json.value : { ...json.value, $id: address };
+  const bundled = path === "-" ? undefined : await bundleSchema(path, whole);
+  const value = bundled?.value ?? whole;
   try {
     const compiled: Scope = compileScope(scope, value);
-    const written = bundled === undefined ? text : `${JSON.stringify(value, null, 2)}\n`;
+    if (address !== undefined)
+      printNote(`${path}: it has no $id, and its references name it ${address}, so this is taken for its $id.`);
+    const written = value === json.value ? text : `${JSON.stringify(value, null, 2)}\n`;
     if (Buffer.byteLength(written) > limits.scopeBytes)
       throw new ScopeSchemaError(`it has more than ${limits.scopeBytes} bytes`);
     return { text: written, value, compiled };

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { valueAt } from "../../../shared/value-edit.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../../files/json-text.ts";
 import { absoluteUri } from "../../scopes/schema-ids.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -42,6 +43,31 @@ export async function bundleSchema(file: string, schema: JsonObject): Promise<Bu
   const defs = isJsonObject($defs ?? null) ? ($defs as JsonObject) : {};
   const whole = named(first.value, basename(file), undefined);
   return { value: { ...whole, $defs: { ...defs, ...Object.fromEntries(bundled) } }, files };
+}
+
+/**
+ * The address by which the references of a schema without `$id` name the schema itself; undefined if that is not certain: it ends in the
+ * file's name, no other one does, and all that they name in it is there.
+ */
+export function ownAddress(file: string, schema: JsonObject): string | undefined {
+  if (schema["$id"] !== undefined || schema["id"] !== undefined) return undefined;
+  const named = [...referencesIn(schema)].flatMap(reference => {
+    const [address = "", fragment = ""] = reference.split("#");
+    const last = /^https?:\/\/[^?]*\/([^/?]+)$/.exec(address)?.[1];
+    return last !== undefined && decoded(last) === basename(file) ? [{ address, fragment }] : [];
+  });
+  const [first] = named;
+  const isThis = named.every(({ address, fragment }) => {
+    const isThere = fragment === "" || (fragment.startsWith("/") && valueAt(schema, decoded(fragment)) !== undefined);
+    return address === first?.address && isThere;
+  });
+  return isThis ? first?.address : undefined;
+}
+
+function* referencesIn(value: JsonValue): Generator<string> {
+  if (typeof value !== "object" || value === null) return;
+  if (isJsonObject(value) && typeof value["$ref"] === "string") yield value["$ref"];
+  for (const inner of Object.values(value)) yield* referencesIn(inner);
 }
 
 /** The schema of a file under the path by which the others know it, which is only relative to them if it has no other name. */
