@@ -14,18 +14,7 @@ beforeAll(async () => {
   home = await makeServedHome();
   [main, linked] = await addShopWithWorktree(home, "--in-tree");
   keyFile = join(home.homeFolder, "agent.key");
-  const create = [
-    "key",
-    "create",
-    "agent",
-    "--repo",
-    "shop",
-    "--right",
-    "write",
-    "--reveal",
-    "--commands",
-    "--audited",
-  ];
+  const create = "key create agent --repo shop --right write --reveal --commands --audited".split(" ");
   await writeFile(keyFile, (await home.json(create)).key, { mode: 0o600 });
 });
 afterAll(() => home[Symbol.asyncDispose]());

@@ -6,15 +6,8 @@ import { projectFolder, repoconfCommand, runProcess } from "../helpers/spawned-d
 
 describe("the guide to a tool of your own", () => {
   test.each([
-    "first-tool.mjs",
-    "client.ts",
-    "tool.ts",
-    "tool.py",
-    "watch.py",
-    "tool.sh",
-    "post.sh",
-    "post.py",
-    "scopes/build.schema.json",
+    ..."first-tool.mjs client.ts tool.ts tool.py watch.py tool.sh post.sh post.py".split(" "),
+    ..."scopes/build.schema.json".split(" "),
   ])("shows examples/%s as it is", async name => {
     const guide = await readFile(join(projectFolder, "docs/tool-of-your-own.md"), "utf8");
     const example = await readFile(join(projectFolder, "examples", name), "utf8");

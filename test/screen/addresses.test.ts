@@ -110,20 +110,9 @@ describe("addresses", () => {
   });
 
   test.each([
-    "#/matrix/all",
-    "#/activity/all",
-    "#/keys/old",
-    "#/keys/new/more",
-    "#/sessions/all",
-    "#/repo",
-    "#/repo/shop/timeout",
-    "#/repo/shop/json/more",
-    "#/rep",
-    "#/repo/shop/history?field=x",
-    "#/compare/shop@/store",
-    "#/compare/shop@0/store",
-    "#/compare/shop:text/store",
-    "#/compare/:defaults",
-    "#/compare/shop/store/more",
+    ..."#/matrix/all #/activity/all #/keys/old #/keys/new/more #/sessions/all #/repo".split(" "),
+    ..."#/repo/shop/timeout #/repo/shop/json/more #/rep #/repo/shop/history?field=x".split(" "),
+    ..."#/compare/shop@/store #/compare/shop@0/store #/compare/shop:text/store".split(" "),
+    ..."#/compare/:defaults #/compare/shop/store/more".split(" "),
   ])("%s is unknown", address => expect(placeAt(address).page).toBe("unknown"));
 });
