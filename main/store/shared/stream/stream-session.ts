@@ -217,9 +217,12 @@ function replicasIn(cluster: string | undefined): number {
   return cluster === undefined ? 1 : 3;
 }
 
-function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus {
+/** What the leader's answer says. A follower that a new leader never heard of is silent for 0 ns since nats-server 2.15. */
+export function statusOf({ config, created, state, cluster }: StreamInfo): StreamStatus {
   const followers = cluster?.replicas ?? [];
-  const silent = followers.filter(({ active }) => active >= maxReplicaSilence * 1_000_000);
+  const isSilent = ({ active, current }: (typeof followers)[number]) =>
+    active >= maxReplicaSilence * 1_000_000 || (active === 0 && !current);
+  const silent = followers.filter(isSilent);
   return {
     id: createHash("sha256").update(`${config.name} ${created}`).digest("hex").slice(0, 12),
     first: state.first_seq,
