@@ -54,7 +54,7 @@ function global:__repoconf_resolve {
 function global:__repoconf_where {
     $folder = __repoconf_resolve
     $marks = "$global:__repoconf_home/folders"
-    if (-not [System.IO.Directory]::Exists($marks)) {
+    if ([System.IO.Path]::DirectorySeparatorChar -ne '/' -or -not [System.IO.Directory]::Exists($marks)) {
         # Nothing says which folders were added, so each one is another place.
         return "?$folder"
     }

@@ -74,6 +74,7 @@ test("config/hook answers with the variables and the files of the repository tha
   for (const path of [folder, join(folder, "src"), join(folder, "missing")]) {
     const lines = (await linesFor(t, path, "zsh")).split("\n");
     expect(lines).toContain("__repoconf_set 'A' 'it'\\''s'");
+    expect(await linesFor(t, path, "pwsh")).toContain("\n__repoconf_set 'A' 'it''s'\n");
     expect(lines).toContain("__repoconf_at 'shop'");
     expect(lines.filter(line => line.startsWith("__repoconf_watch")).map(line => line.split("'")[1])).toEqual([
       join(t.homeFolder, "repos/shop.json"),
