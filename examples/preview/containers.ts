@@ -15,7 +15,6 @@ interface Container {
 }
 
 export type Containers = ReturnType<typeof runContainers>;
-
 /** Runs services by `docker`, `podman` or a program with the same arguments. No shell, and no value of a variable in an argument. */
 export function runContainers(engine: string) {
   const containers = new Map<string, Container>();

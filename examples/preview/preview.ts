@@ -1,8 +1,6 @@
 /**
- * Previews the services of every repository behind one proxy: what `svc` is for.
- *
+ * Previews the services of every repository behind one proxy: what `svc` is for. It needs the command `repoconf`.
  *   REPOCONF_API_KEY=... node examples/preview/preview.ts [--port 8088] [--engine podman] [--cert FILE --key FILE --https-port 8443]
- *
  * The key needs the right to read every repository, and `--reveal` for the variables. SIGHUP refreshes all images at once.
  */
 import { execFile } from "node:child_process";
@@ -14,6 +12,10 @@ import { type Hosts, type Previewed, planOf, type Service, shareHosts } from "./
 import { startProxy } from "./proxy.ts";
 import { statusPage } from "./status-page.ts";
 
+process.on("uncaughtException", (error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});
 const text = { type: "string" } as const;
 const { values } = parseArgs({ options: { port: text, engine: text, cert: text, key: text, "https-port": text } });
 const { port = "8088", engine = "docker", cert, key, "https-port": securePort = "8443" } = values;

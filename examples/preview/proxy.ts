@@ -74,5 +74,4 @@ export async function startProxy(options: ProxyOptions): Promise<void> {
 function say(response: ServerResponse, status: number, text: string, type = "text/plain"): void {
   response.writeHead(status, { "Content-Type": `${type}; charset=utf-8`, "Content-Security-Policy": policy }).end(text);
 }
-
 const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";

@@ -24,7 +24,7 @@ export function statusPage({ repositories, containers, hosts, told, port }: Show
     });
     const { revision, layer, actor, reason } = last ?? {};
     const made = `Revision ${revision ?? 0}${layer === "local" ? " (local)" : ""} by ${actor}${reason === undefined ? "" : `: ${reason}`}`;
-    return `<section><h2>${text(entry.name)}</h2><p>${text(made)}${noted([...notes, ...lost])}<ul>${rows.join("")}</ul></section>`;
+    return `<section><h2>${text(entry.name)}</h2><p>${last === undefined ? "" : text(made)}${noted([...notes, ...lost])}<ul>${rows.join("")}</ul></section>`;
   });
   const again = parts.some(part => part.includes('class="starting"')) ? '<meta http-equiv="refresh" content="2">' : "";
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width">${again}<title>Preview</title>`;

@@ -1,11 +1,13 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { planOf } from "../../examples/preview/plan.ts";
 import { addRepositories } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { git } from "../helpers/git.ts";
-import { startPreview } from "../helpers/preview-tool.ts";
+import { folderOfExample, startPreview } from "../helpers/preview-tool.ts";
+import { runProcess } from "../helpers/spawned-daemon.ts";
 
 const service = (image: string, ready = "") => `{"ready":"${ready}","image":"${image}"}`;
 
@@ -103,6 +105,14 @@ test("a container that has ended is started again, and an image that cannot be p
 test("an engine that is not there is told on the page", async () => {
   await using t = await startPreview("--engine", "/no/engine");
   await until(async () => (await t.page()).includes("spawn /no/engine ENOENT"), "the problem");
+});
+
+test("that it cannot start is one line", async () => {
+  const home = await mkdtemp(join(tmpdir(), "repoconf-none-"));
+  const tool = join(folderOfExample, "preview.ts");
+  const { code, errorOutput } = await runProcess(process.execPath, [tool], { environment: { REPOCONF_HOME: home } });
+  expect({ code, errorOutput }).toEqual({ code: 1, errorOutput: expect.stringMatching(/^No daemon is running .*\n$/) });
+  await rm(home, { recursive: true });
 });
 
 test("no two services have one container, and no name is one of JavaScript's own", () => {
