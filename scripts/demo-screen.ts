@@ -16,7 +16,14 @@ export interface Picture {
 }
 
 export const pictures: readonly Picture[] = [
-  { name: "start", address: "#/", ready: page => heading(page, 1, "Needs attention") },
+  {
+    name: "start",
+    address: "#/",
+    ready: async page => {
+      await heading(page, 1, "Needs attention");
+      await page.getByText("Reading…").waitFor({ state: "detached" });
+    },
+  },
   { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },

@@ -8,6 +8,7 @@ import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts
 import { byActor } from "./by-actor.ts";
 import { Dismiss, useFoundInHome } from "./found.tsx";
 import { Proposal, useProposals } from "./proposals.tsx";
+import { ToldProblem } from "./told-problem.tsx";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
@@ -50,7 +51,7 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
       <Section title="Problems of the daemon">
         {ofDaemon.map(text => (
           <li key={text}>
-            <span className="overview-whole">{text}</span>
+            <ToldProblem text={text} />
           </li>
         ))}
       </Section>

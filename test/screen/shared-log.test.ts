@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
@@ -5,7 +7,7 @@ import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the screen", () => {
   describeWithNats("with a log shared between machines", () => {
-    test("names the machine next to the actor in the history and the activity, and shows on every page that the log is away until it is back", async () => {
+    test("names the machine next to the actor in the history and the activity, and shows on every page that the log is away until it is back, and what to run", async () => {
       await using server = await startNatsServer();
       const address = `${server.url}/team`;
       await using screen = await startScreen({ repositories: { shop: {} }, log: { address, machine: "laptop" } });
@@ -38,6 +40,13 @@ describeScreen("the screen", () => {
       await reads(problems.getByRole("listitem"), "The shared log team at");
       await server.start();
       await poll(() => problems.count()).toBe(0);
+      await server.kill();
+      await rm(join(server.folder, "data"), { recursive: true });
+      await server.start();
+      await page.context().grantPermissions(["clipboard-write"]);
+      const command = "repoconf log copy --to ADDRESS";
+      await problems.getByRole("button", { name: `Copy the command: ${command}` }).click();
+      await reads(window.messages, `Copied: ${command}`);
     });
   });
 });

@@ -247,8 +247,8 @@ export class SharedScopes {
     const kept = found === null ? undefined : await keepAside(context, `${name}.schema`, path);
     const yours =
       kept === undefined
-        ? "so it was not deleted. To delete it for all machines, delete it again"
-        : `and its version is used. Yours is in ${kept}; to use it, edit the file again`;
+        ? "so it was not deleted. To delete it for all machines, delete it again."
+        : `and its version is used. Yours is in ${kept}; to use it, edit the file again.`;
     this.#reportProblem(name, `Another machine changed ${path} first, ${yours}`);
   }
 

@@ -48,7 +48,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function beingRead({ name }: StreamAddress, missed: number): string {
-  return `The shared log ${name} is being read: ${missed} messages are missing here. Until then, earlier values are served, and changes wait.`;
+  return `The shared log ${name} is being read: ${missed.toLocaleString("en")} messages are missing here. Until then, earlier values are served, and changes wait.`;
 }
 
 export function diverged(why: string): string {
@@ -70,7 +70,7 @@ export function warningsOf(status: StreamStatus, address: StreamAddress, missed:
   const warnings: string[] = [];
   if (missed > 0)
     warnings.push(
-      `This machine is ${missed} messages of the shared log ${name} behind, so values may be outdated. If that lasts, look for what slows it down: the disk, the network or other programs.`,
+      `This machine is ${missed.toLocaleString("en")} messages of the shared log ${name} behind, so values may be outdated. If that lasts, look for what slows it down: the disk, the network or other programs.`,
     );
   if (missing.length > 0)
     warnings.push(
@@ -82,7 +82,7 @@ export function warningsOf(status: StreamStatus, address: StreamAddress, missed:
     );
   if (maxBytes > 0 && bytes > nearlyFull * maxBytes)
     warnings.push(
-      `The shared log ${name} is nearly full: ${bytes} of ${maxBytes} bytes. When it is full, changes are refused. Raise its limit (nats stream edit ${name} --max-bytes), or let Repoconf shorten it earlier ("bytes" under "log" in settings.json).`,
+      `The shared log ${name} is nearly full: ${bytes.toLocaleString("en")} of ${maxBytes.toLocaleString("en")} bytes. When it is full, changes are refused. Raise its limit (nats stream edit ${name} --max-bytes), or let Repoconf shorten it earlier ("bytes" under "log" in settings.json).`,
     );
   return warnings;
 }

@@ -437,7 +437,7 @@ describeWithNats("a log on a stream", () => {
       refused = await append(timeout).catch((error: unknown) => error);
     await until(() => log.warnings?.length === 2, "both warnings");
     expect(log.warnings).toEqual([
-      expect.stringMatching(/nearly full: \d+ of 20000 bytes/),
+      expect.stringMatching(/nearly full: [\d,]+ of 20,000 bytes/),
       expect.stringContaining("maximum bytes exceeded"),
     ]);
     await streams.update("test", { max_bytes: 100_000 });
