@@ -1,11 +1,11 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { Notices } from "./frame/notices.tsx";
 import { keepFocus } from "./keep-focus.ts";
 import { openTabsWithSession } from "./new-tab.ts";
 import { NoSession } from "./no-session.tsx";
-import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
-import { Notices } from "./page/notices.tsx";
+import { ErrorBoundary, FailedPart } from "./parts/error-boundary.tsx";
 import { hasCode, openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
 import { keepDrafts } from "./state/drafts.ts";

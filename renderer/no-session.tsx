@@ -1,6 +1,6 @@
-import { CopyButton, CopyEdits } from "./edits/copy-edits.tsx";
 import { EditsDiff } from "./edits/edits-diff.tsx";
-import { Notices } from "./page/notices.tsx";
+import { Notices } from "./frame/notices.tsx";
+import { CopyButton, CopyEdits } from "./parts/copy-edits.tsx";
 import { nameOfRepository, useScreen } from "./state/store.ts";
 
 /** Shown without a session: how to get one, and the edits that are still unsaved. */

@@ -2,8 +2,7 @@ import { flushSync } from "react-dom";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { signOut } from "../dialogs/sign-out.tsx";
 import { goToInvalid } from "../edits/invalid-edits.ts";
-import { focusField, focusWhenThere } from "../page/focus-when-there.ts";
-import { pages } from "../page/pages.ts";
+import { focusField, focusWhenThere } from "../parts/focus-when-there.ts";
 import { shell } from "../shell.ts";
 import { openDialog } from "../state/dialog.ts";
 import { discardAllEdits } from "../state/edits.ts";
@@ -13,6 +12,7 @@ import { saveEdits } from "../state/saving.ts";
 import { type ScreenState, screenStore } from "../state/store.ts";
 import { redo, undo } from "../state/undo.ts";
 import type { Action } from "./action.ts";
+import { pages } from "./pages.ts";
 import { goRound } from "./regions.ts";
 import { repositoryActions } from "./repository-actions.ts";
 

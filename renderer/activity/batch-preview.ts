@@ -2,7 +2,7 @@ import { type LeftField, previewUndo } from "../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../shared/protocol.ts";
 import type { FieldChange } from "../diff/diff-lines.ts";
-import { unknownSchema } from "../page/show-json.ts";
+import { unknownSchema } from "../parts/show-json.ts";
 import { findField, nameOfRepository, type ScopeEntry, type ScreenState } from "../state/store.ts";
 
 /** What reverting a batch would do. */

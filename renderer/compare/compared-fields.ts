@@ -3,7 +3,7 @@ import { type ConfigPath, joinConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import type { FieldChange } from "../diff/diff-lines.ts";
-import { unknownSchema } from "../page/show-json.ts";
+import { unknownSchema } from "../parts/show-json.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import { findField, orDefault, type PendingEdit, type ScopeEntry } from "../state/store.ts";

@@ -1,7 +1,7 @@
-import { Choose } from "../choose.tsx";
 import { Failure } from "../fields/problems.tsx";
-import { ago } from "../page/ago.ts";
-import { byActor } from "../page/by-actor.ts";
+import { ago } from "../parts/ago.ts";
+import { byActor } from "../parts/by-actor.ts";
+import { Choose } from "../parts/choose.tsx";
 import { type ComparedSide, sideAt, textOfSide } from "../state/compared-side.ts";
 import { daemon } from "../state/connection.ts";
 import { addressOf } from "../state/place.ts";

@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from "react";
 import type { FoundWorkTree } from "../../shared/protocol.ts";
-import { Button } from "../button.tsx";
-import { Choose } from "../choose.tsx";
 import { Failure } from "../fields/problems.tsx";
+import { Button } from "../parts/button.tsx";
+import { Choose } from "../parts/choose.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { select } from "../state/navigation.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
+import { Button } from "../parts/button.tsx";
 
 interface DialogFootProps {
   /** Of a dialog that changes values: the reason for the history. */

@@ -5,8 +5,8 @@ import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import { maskedWithin, schemaOf, schemaOfMember } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
-import { nameToSee } from "../fields/invisible.ts";
-import { unknownSchema, withTextsShown } from "../page/show-json.ts";
+import { nameToSee } from "../parts/invisible.ts";
+import { unknownSchema, withTextsShown } from "../parts/show-json.ts";
 import { findField, orDefault, type ScopeEntry } from "../state/store.ts";
 
 /** Shown for an erased value. */

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { FoldedText } from "../page/folded-text.tsx";
-import { mask, showJson } from "../page/show-json.ts";
+import { FoldedText } from "../parts/folded-text.tsx";
+import { mask, showJson } from "../parts/show-json.ts";
 import { type DiffLine, isUnchanged } from "./diff-lines.ts";
 
 /** The names of two compared sides that are not versions of one thing. */

@@ -1,8 +1,8 @@
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
-import { nameToSee } from "../fields/invisible.ts";
 import { checkValue } from "../fields/validate.ts";
-import { focusWhenThere } from "../page/focus-when-there.ts";
+import { focusWhenThere } from "../parts/focus-when-there.ts";
+import { nameToSee } from "../parts/invisible.ts";
 import { go } from "../state/navigation.ts";
 import { findField, type PendingEdit, type ScopeEntry, type ScreenState, screenStore } from "../state/store.ts";
 

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
-import { byActor } from "../page/by-actor.ts";
+import { byActor } from "../parts/by-actor.ts";
 import { dropEdit, keepMine } from "../state/edits.ts";
 import { editKey, type PendingEdit, useScreen } from "../state/store.ts";
 

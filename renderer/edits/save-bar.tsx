@@ -1,10 +1,10 @@
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
+import { CopyEdits } from "../parts/copy-edits.tsx";
 import { openDialog } from "../state/dialog.ts";
 import { discardAllEdits } from "../state/edits.ts";
 import { addressOf } from "../state/place.ts";
 import { cancelSaving, saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
-import { CopyEdits } from "./copy-edits.tsx";
 import { InvalidNote } from "./invalid-note.tsx";
 import { savingText } from "./saving-text.ts";
 

@@ -1,7 +1,7 @@
 import { useContext, useId } from "react";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { showJson } from "../page/show-json.ts";
+import { showJson } from "../parts/show-json.ts";
 import { type ChoiceOption, choicesOf } from "./alternatives.ts";
 import { type EditorProps, itemSchema } from "./editor.tsx";
 import { Problems } from "./problems.tsx";

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { showJson } from "../page/show-json.ts";
+import { showJson } from "../parts/show-json.ts";
 
 /** With more entries than this, a list can be filtered. */
 const manyEntries = 20;

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../shared/json.ts";
 import { formats } from "../../shared/schema/formats.ts";
 import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
-import { showJson } from "../page/show-json.ts";
+import { showJson } from "../parts/show-json.ts";
 import { choicesOf, nullableOf } from "./alternatives.ts";
 import { variantsOf } from "./variants.ts";
 

@@ -4,9 +4,9 @@ import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskParts } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
-import { Button } from "../button.tsx";
-import { mask, withTextsShown } from "../page/show-json.ts";
-import { nameToSee } from "./invisible.ts";
+import { Button } from "../parts/button.tsx";
+import { nameToSee } from "../parts/invisible.ts";
+import { mask, withTextsShown } from "../parts/show-json.ts";
 
 /** The maximum of characters of what tells a folded entry from others. */
 const maxCharacters = 60;

@@ -1,10 +1,10 @@
 import { useContext, useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import { nameToSee } from "../parts/invisible.ts";
 import { type EditorProps, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { emptyValue } from "./empty-value.ts";
 import { entryText, useEntryFilter } from "./entry-filter.tsx";
 import { nameProblem, schemaOfEntry } from "./entry-names.ts";
-import { nameToSee } from "./invisible.ts";
 import { NameForm } from "./name-form.tsx";
 import { Problems } from "./problems.tsx";
 import { partOf, SchemaRoot } from "./resolved-schema.ts";

@@ -1,6 +1,6 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { pressedKeys } from "../actions/keys.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 import { UnseenNote } from "./unseen-note.tsx";
 
 interface NameFormProps {

@@ -1,11 +1,11 @@
 import { useContext, useEffect, useId, useRef } from "react";
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import { schemaOf } from "../../shared/scopes/masks.ts";
+import { nameToSee } from "../parts/invisible.ts";
 import { focusFirst } from "./add-entry.tsx";
 import { type EditorProps, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { emptyInstead, emptyValue } from "./empty-value.ts";
 import { hasNamedEntries, nameProblem, schemaOfEntry } from "./entry-names.ts";
-import { nameToSee } from "./invisible.ts";
 import { NameForm } from "./name-form.tsx";
 import { Problems } from "./problems.tsx";
 import { partOf, SchemaRoot } from "./resolved-schema.ts";

@@ -2,7 +2,7 @@ import { useId } from "react";
 import type { FoundVariable } from "../../shared/import/found-variables.ts";
 import { readDotenv } from "../../shared/import/read-dotenv.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 import { Failure } from "./problems.tsx";
 
 interface PasteVariablesProps {

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../shared/json.ts";
-import { showJson } from "../page/show-json.ts";
+import { showJson } from "../parts/show-json.ts";
 import type { EditorProps } from "./editor.tsx";
 
 /** A value that only tools set, by the schema's `readOnly`. */

@@ -1,9 +1,9 @@
 import { useId, useState } from "react";
 import { formats } from "../../shared/schema/formats.ts";
-import { mask } from "../page/show-json.ts";
+import { invisibleIn } from "../parts/invisible.ts";
+import { mask } from "../parts/show-json.ts";
 import { DateButton } from "./date-button.tsx";
 import { type EditorProps, ownProblems } from "./editor.tsx";
-import { invisibleIn } from "./invisible.ts";
 import { withLineFeeds, withOwnLineEnds } from "./line-ends.ts";
 import { Problems } from "./problems.tsx";
 import { UnseenNote } from "./unseen-note.tsx";

@@ -1,4 +1,4 @@
-import { invisibleIn, withoutInvisible } from "./invisible.ts";
+import { invisibleIn, withoutInvisible } from "../parts/invisible.ts";
 
 interface UnseenNoteProps {
   readonly id?: string;

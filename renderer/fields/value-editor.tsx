@@ -2,7 +2,7 @@ import { useContext } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { masksAnything, schemaOf } from "../../shared/scopes/masks.ts";
 import type { ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { mask } from "../page/show-json.ts";
+import { mask } from "../parts/show-json.ts";
 import { textOfUnread } from "../state/unread-text.ts";
 import { choicesOf, nullableOf } from "./alternatives.ts";
 import { CheckList, checksOf } from "./check-list.tsx";

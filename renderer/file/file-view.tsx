@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import type { FileText, HealthProblem } from "../../shared/protocol.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { type Draft, findRepository, screenStore, useScreen } from "../state/store.ts";

@@ -2,7 +2,7 @@ import { type EditorState, type Extension, StateField, Transaction } from "@code
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
 import { masksAnything } from "../../shared/scopes/masks.ts";
-import { mask, unknownSchema } from "../page/show-json.ts";
+import { mask, unknownSchema } from "../parts/show-json.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 
 interface Range {

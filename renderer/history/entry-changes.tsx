@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { type FieldChange, forgotten } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
-import { unknownSchema } from "../page/show-json.ts";
+import { unknownSchema } from "../parts/show-json.ts";
 import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
 
 /** The maximum of lines per entry, because many entries are listed; "Compare" shows more of each. */

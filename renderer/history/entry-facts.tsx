@@ -1,6 +1,6 @@
 import type { HistoryEntry } from "../../shared/protocol.ts";
-import { byActor } from "../page/by-actor.ts";
-import { When } from "../page/when.tsx";
+import { byActor } from "../parts/by-actor.ts";
+import { When } from "../parts/when.tsx";
 import { useScreen } from "../state/store.ts";
 
 /** When something changed, and by whom. */

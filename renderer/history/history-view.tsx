@@ -2,7 +2,7 @@ import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { type ChangeEntries, changesIn, nameRevisions } from "../../shared/history-changes.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
-import { Choose } from "../choose.tsx";
+import { Choose } from "../parts/choose.tsx";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 
 /** Loads the next page of a list that shows the newest entries first. */
 export function OlderButton({ load }: { load(): Promise<void> }) {

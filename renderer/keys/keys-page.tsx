@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { FoundHistoryEntry, ListedKey } from "../../shared/protocol.ts";
 import { ActionDialog } from "../dialogs/action-dialog.tsx";
 import { Failure } from "../fields/problems.tsx";
-import { When } from "../page/when.tsx";
+import { When } from "../parts/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";

@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from "react";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { Failure } from "../fields/problems.tsx";
-import { unknownSchema } from "../page/show-json.ts";
+import { unknownSchema } from "../parts/show-json.ts";
 import { focusPlace } from "../state/navigation.ts";
 import { editKey, findField, orDefault, type ScreenState, useScreen } from "../state/store.ts";
 import type { GridField } from "./cell-view.ts";

@@ -2,11 +2,11 @@ import { type KeyboardEvent, type Ref, useId, useMemo, useState } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
-import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { SchemaRoot } from "../fields/resolved-schema.ts";
 import { checkValue } from "../fields/validate.ts";
 import { ValueEditor } from "../fields/value-editor.tsx";
+import { Button } from "../parts/button.tsx";
 import { findField, orDefault, useScreen } from "../state/store.ts";
 import { describeExcess, type SelectedField, setCells } from "./selected-cells.ts";
 

@@ -3,7 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { shortValue } from "../page/short-value.ts";
+import { shortValue } from "../parts/short-value.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
 import { editKey, type OpenRepository, orDefault, type ScreenState } from "../state/store.ts";

@@ -10,7 +10,7 @@ import {
   useState,
 } from "react";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
-import { focusField } from "../page/focus-when-there.ts";
+import { focusField } from "../parts/focus-when-there.ts";
 import { rootFontSize } from "../root-font-size.ts";
 import { expand, placeOf, select } from "../state/navigation.ts";
 import { addressOf, type Place } from "../state/place.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editCommands } from "../../renderer/edits/edit-commands.ts";
+import { editCommands } from "../../renderer/parts/edit-commands.ts";
 import { unreadText } from "../../renderer/state/unread-text.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";

@@ -145,7 +145,7 @@ export const mutants = [
       replace: `"script-src 'self' 'unsafe-inline'",`,
     },
     "escaping a field's description": {
-      file: "renderer/page/field-row.tsx",
+      file: "renderer/repository/field-row.tsx",
       find: `<p className="visually-hidden" id={\`\${id}-description\`}>\n          {description}\n        </p>`,
       replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: description }} />`,
     },

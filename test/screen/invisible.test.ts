@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { invisibleIn, partsToSee, withoutInvisible } from "../../renderer/fields/invisible.ts";
+import { invisibleIn, partsToSee, withoutInvisible } from "../../renderer/parts/invisible.ts";
 import { describeScreen, poll, reads, shareScreen } from "../helpers/screen.ts";
 
 test.each([

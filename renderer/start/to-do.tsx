@@ -3,13 +3,13 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { describeProblem, problemsIn } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { ReviewDialog } from "../edits/review-dialog.tsx";
+import { byActor } from "../parts/by-actor.ts";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts";
-import { byActor } from "./by-actor.ts";
-import { Dismiss, useFoundInHome } from "./found.tsx";
-import { Proposal, useProposals } from "./proposals.tsx";
+import { Dismiss, useFoundInHome } from "../waiting/found.tsx";
+import { Proposal, useProposals } from "../waiting/proposals.tsx";
+import { WaitingValue } from "../waiting/waiting-value.tsx";
 import { ToldProblem } from "./told-problem.tsx";
-import { WaitingValue } from "./waiting-value.tsx";
 
 /** The maximum shown of each kind. */
 const maxShown = 20;

@@ -6,16 +6,16 @@ import { limitsText } from "../fields/limits.ts";
 import { resolvedIn } from "../fields/resolved-schema.ts";
 import { describeActor } from "../history/entry-facts.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
+import { ago } from "../parts/ago.ts";
+import { ErrorBoundary, FailedPart } from "../parts/error-boundary.tsx";
+import { FoldedText } from "../parts/folded-text.tsx";
+import { showJson } from "../parts/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import { addressOf } from "../state/place.ts";
 import { editKey, useScreen } from "../state/store.ts";
 import { useAnswer } from "../state/use-answer.ts";
-import { ago } from "./ago.ts";
-import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
-import { FoldedText } from "./folded-text.tsx";
 import { OtherRepositories } from "./other-repositories.tsx";
-import { showJson } from "./show-json.ts";
 
 /** The maximum of shown changes; the history has the rest. */
 const shownChanges = 5;

@@ -2,13 +2,13 @@ import { useState } from "react";
 import { type Config, configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
+import { FoldedText } from "../parts/folded-text.tsx";
+import { mask, showJson } from "../parts/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
-import { FoldedText } from "./folded-text.tsx";
-import { mask, showJson } from "./show-json.ts";
 
 /** The maximum of listed repositories; the matrix shows the rest. */
 const maxListed = 10;

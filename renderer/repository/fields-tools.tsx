@@ -1,4 +1,4 @@
-import { Choose } from "../choose.tsx";
+import { Choose } from "../parts/choose.tsx";
 import { allFields, type FieldFilter, screenStore, useScreen } from "../state/store.ts";
 import { chosenScope, isFiltering, type ShownFields } from "./field-filter.ts";
 

@@ -2,14 +2,14 @@ import { useId } from "react";
 import { exactText } from "../../shared/json.ts";
 import type { ProposedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/describe-effect.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
+import { When } from "../parts/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 import { useAnswer } from "../state/use-answer.ts";
 import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
-import { When } from "./when.tsx";
 
 /** What keys without the right to set commands propose, kept up to date while a page shows it. */
 export function useProposals(): readonly ProposedValue[] {

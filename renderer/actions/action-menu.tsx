@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
-import type { Action } from "../actions/action.ts";
-import { shownKeys } from "../actions/keys.ts";
+import type { Action } from "./action.ts";
+import { shownKeys } from "./keys.ts";
 
 export interface MenuEntry {
   readonly text: string;

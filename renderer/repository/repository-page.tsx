@@ -1,13 +1,13 @@
 import { lazy, type RefObject, Suspense, useEffect, useLayoutEffect, useRef } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { HistoryView } from "../history/history-view.tsx";
+import { Nothing } from "../parts/nothing.tsx";
 import { open } from "../state/navigation.ts";
 import { addressOf, type Selection, type View, views } from "../state/place.ts";
 import { findRepository, nameOfRepository, useScreen } from "../state/store.ts";
+import { ProposalsNote } from "../waiting/proposals.tsx";
 import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
-import { Nothing } from "./nothing.tsx";
-import { ProposalsNote } from "./proposals.tsx";
 import { RepositoryMenu } from "./repository-menu.tsx";
 
 const loadFileView = () => import("../file/file-view.tsx");

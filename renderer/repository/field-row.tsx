@@ -7,17 +7,17 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { resolvedIn, SchemaRoot } from "../fields/resolved-schema.ts";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
+import { ErrorBoundary, FailedPart } from "../parts/error-boundary.tsx";
+import { countedValue } from "../parts/short-value.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import { dropEdit, edit, editRenamed, wantedValue } from "../state/edits.ts";
 import { overriddenBy } from "../state/open-layers.ts";
 import { findRepository, orDefault, useScreen } from "../state/store.ts";
 import { textOfUnread, unreadPlaces } from "../state/unread-text.ts";
-import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
+import { WaitingValue } from "../waiting/waiting-value.tsx";
 import { FieldDetails } from "./field-details.tsx";
 import { OverrideBadge, OverrideTools, StepBadge } from "./field-override.tsx";
 import { useFieldState } from "./field-state.ts";
-import { countedValue } from "./short-value.ts";
-import { WaitingValue } from "./waiting-value.tsx";
 
 export interface FieldRowProps {
   readonly repo: string;

@@ -2,9 +2,9 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { showJson } from "../page/show-json.ts";
 import type { PendingEdit } from "../state/store.ts";
 import { unreadPlaces } from "../state/unread-text.ts";
+import { showJson } from "./show-json.ts";
 
 type Edit = Pick<PendingEdit, "repo" | "scope" | "field" | "value" | "masks">;
 

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from "react";
-import { CopyEdits } from "../edits/copy-edits.tsx";
 import { useScreen } from "../state/store.ts";
+import { CopyEdits } from "./copy-edits.tsx";
 
 interface ErrorBoundaryProps {
   readonly children: ReactNode;

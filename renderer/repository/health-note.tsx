@@ -3,8 +3,8 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
-import { Dismiss } from "./found.tsx";
-import { WaitingValue } from "./waiting-value.tsx";
+import { Dismiss } from "../waiting/found.tsx";
+import { WaitingValue } from "../waiting/waiting-value.tsx";
 
 /** What is wrong with a repository's file, and how to fix it. */
 export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {

@@ -3,7 +3,7 @@ import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/describe-effect.ts";
 import { effectOf } from "../../shared/scopes/scope-schema.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { findField, useScreen } from "../state/store.ts";

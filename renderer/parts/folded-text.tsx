@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { shortened } from "../../shared/shortened.ts";
-import { partsToSee } from "../fields/invisible.ts";
+import { partsToSee } from "./invisible.ts";
 
 /** Of a longer text than this, only a part is shown. */
 const [maxCharacters, maxLines] = [240, 6];

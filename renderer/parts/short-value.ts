@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { maskParts } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { nameToSee } from "../fields/invisible.ts";
+import { nameToSee } from "./invisible.ts";
 import { mask, showJson, withTextsShown } from "./show-json.ts";
 
 /** A value where there is little room: of a list or an object its simple entries or their names, or how many there are. */

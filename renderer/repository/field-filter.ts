@@ -6,6 +6,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { problemOfEdit } from "../edits/invalid-edits.ts";
+import { showJson } from "../parts/show-json.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
 import {
@@ -18,7 +19,6 @@ import {
   type ScreenState,
   useScreen,
 } from "../state/store.ts";
-import { showJson } from "./show-json.ts";
 
 /** How many fields of a scope are one group. */
 const groupSize = 12;

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Finding } from "../../shared/protocol.ts";
-import { Button } from "../button.tsx";
+import { Button } from "../parts/button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useAnswer } from "../state/use-answer.ts";

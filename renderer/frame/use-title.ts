@@ -1,8 +1,8 @@
 import { useEffect } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import { isWithin, pages } from "../actions/pages.ts";
 import { type Place, views } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
-import { isWithin, pages } from "./pages.ts";
 
 /** Names the tab after what it shows, so that several can be told apart; a dot stands for edits that are not saved. */
 export function useTitle(): void {

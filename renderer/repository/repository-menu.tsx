@@ -1,7 +1,7 @@
 import { Ellipsis } from "lucide-react";
+import { ActionMenu } from "../actions/action-menu.tsx";
 import { repositoryActions } from "../actions/repository-actions.ts";
 import { useScreen } from "../state/store.ts";
-import { ActionMenu } from "./action-menu.tsx";
 
 /** What a person can do with the repository that the page shows. */
 export function RepositoryMenu({ name }: { readonly name: string }) {

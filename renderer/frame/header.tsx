@@ -1,12 +1,12 @@
 import { Ellipsis, LogOut, Menu, Plus, Redo2, TextSearch, Undo2 } from "lucide-react";
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { ActionMenu, type MenuEntry } from "../actions/action-menu.tsx";
 import { actionOf } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
+import { isWithin, pages } from "../actions/pages.ts";
 import { shell } from "../shell.ts";
 import { addressOf } from "../state/place.ts";
 import { type ScreenState, screenStore, useScreen } from "../state/store.ts";
-import { ActionMenu, type MenuEntry } from "./action-menu.tsx";
-import { isWithin, pages } from "./pages.ts";
 
 const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
   connecting: "Connecting…",
