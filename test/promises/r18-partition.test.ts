@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until as untilSoon } from "../helpers/daemon.ts";
 import { describeWithNats, startPartitionedCluster } from "../helpers/nats-server.ts";
-import { reportPromise, torture } from "../helpers/promise.ts";
+import { reportPromise } from "../helpers/promise.ts";
 import { historyOf, sees, timeoutOf } from "../helpers/shared-world.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -66,8 +66,7 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
 describeWithNats("R18 a server that is cut off from the others of its cluster but continues", () => {
   test.each([
     { which: "which is not the leader", cutsLeader: false },
-    // Takes minutes on a busy machine, because the servers elect leaders several times.
-    ...(torture ? [{ which: "which is the leader", cutsLeader: true }] : []),
+    { which: "which is the leader", cutsLeader: true },
   ])(
     "$which: its daemon serves values and refuses sets, the others continue, and it has everything once after reconnecting",
     async row => {
