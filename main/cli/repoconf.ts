@@ -32,9 +32,19 @@ if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
   if (major < 24) hideSqliteWarning();
   const [name = "", ...args] = process.argv.slice(2);
   // With options for Node, the long way may have a debugger to close.
-  if (isOneShot(name) && !process.env["NODE_OPTIONS"])
-    await loadOneShot(`${import.meta.dirname}/one-shot.js`)?.runOneShot(name, args);
+  if (isOneShot(name) && !process.env["NODE_OPTIONS"]) await runShort(name, args);
+  // Node keeps the compiled code of what it loads from here on beside it, if it may write there.
+  process.getBuiltinModule("node:module").enableCompileCache(`${import.meta.dirname}/compiled`);
   await (await import("./program.ts")).runProgram(process.argv);
+}
+
+async function runShort(name: OneShotName, args: readonly string[]): Promise<void> {
+  const short = loadOneShot(`${import.meta.dirname}/one-shot.js`);
+  const home = await short?.runOneShot(name, args);
+  if (home === undefined) return;
+  const { startOrEnd } = await import("./connect/start-or-end.ts");
+  await startOrEnd(home);
+  await short?.runOneShot(name, args);
 }
 
 function isOneShot(name: string): name is OneShotName {

@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { OperationArguments, OperationName, OperationResults, Reply } from "../../../shared/protocol.ts";
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { ask } from "../../client/ask.ts";
-import { homeAt, homeFolder } from "../../home/home.ts";
+import { type Home, homeAt, homeFolder } from "../../home/home.ts";
 import type { SessionOptions } from "../command-options.ts";
 import { showProgress, waitingShownAfter } from "../output/terminal.ts";
 
@@ -42,25 +43,40 @@ export function placeIn({
   }
 }
 
+/** That no daemon runs on a home which one has read before, and the command may start one: nothing was done. */
+export class NoDaemonError extends Error {
+  override readonly name = "NoDaemonError";
+  readonly home: Home;
+
+  constructor(home: Home) {
+    super(`no daemon runs on ${home.folder}`);
+    this.home = home;
+  }
+}
+
 /**
  * Asks the running daemon. Undefined if nothing was done and the long way has more to say or to do: no daemon runs or it is older, it has no
  * Unix socket, or it does not accept the key or the arguments. Throws RepoconfError 1201 if it is not known what was
- * changed.
+ * changed, NoDaemonError.
  */
 export async function askDaemon<Name extends OperationName>(
   name: Name,
   args: OperationArguments<Name>,
-  { home, keyFile }: Pick<SessionOptions, "home" | "keyFile">,
+  options: Pick<SessionOptions, "home" | "keyFile"> & { readonly start?: boolean },
 ): Promise<Reply<OperationResults[Name]> | undefined> {
+  const { keyFile, start = false } = options;
+  const home = homeAt(homeFolder(options.home));
   const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
   try {
-    const options = { atLeast: packageJson.version, ...(keyFile !== undefined && { keyFile }) };
-    const reply = await ask(homeAt(homeFolder(home)), name, args, options);
+    const more = { atLeast: packageJson.version, ...(keyFile !== undefined && { keyFile }) };
+    const reply = await ask(home, name, args, more);
     const isEmpty = Object.keys(reply.result ?? {}).length === 0;
     return isEmpty && reply.errors.some(saysNothingWasDone) ? undefined : reply;
   } catch (error) {
     // What was only read may be read again.
     if (isChange(name) && error instanceof RepoconfError && error.code === 1201) throw error;
+    // The long way shows how far a daemon is that reads a home for the first time.
+    if (start && existsSync(home.indexFile) && !existsSync(home.endpointFile)) throw new NoDaemonError(home);
     return undefined;
   } finally {
     clearTimeout(waiting);

@@ -1,3 +1,4 @@
+import type { Home } from "../../home/home.ts";
 import {
   changeRows,
   changeValuesRows,
@@ -15,6 +16,7 @@ import { endProcess, watchOutput } from "../output/end-process.ts";
 import { exitCodeOf } from "../output/exit-codes.ts";
 import { describeError } from "../output/messages.ts";
 import { printFailure } from "../output/terminal.ts";
+import { NoDaemonError } from "./ask-daemon.ts";
 import { set, unset } from "./change.ts";
 import { complete } from "./complete.ts";
 import { describe } from "./describe.ts";
@@ -77,21 +79,22 @@ const commands: { readonly [Name in OneShotName]: OneShotCommand } = {
 
 /**
  * Runs a command as one request over the Unix socket, and exits. Returns if it takes the long way (program.ts), which shares nothing with
- * this one but the definitions of options and what both print with.
+ * this one but the definitions of options and what both print with; with the home, if only its daemon is missing.
  */
-export async function runOneShot(name: OneShotName, args: readonly string[]): Promise<void> {
+export async function runOneShot(name: OneShotName, args: readonly string[]): Promise<Home | undefined> {
   const { rows, operands, endsAtOperand, ...one } = commands[name];
   // The long way refuses arguments in other encodings.
-  if (args.some(one => one.includes("\uFFFD"))) return;
+  if (args.some(one => one.includes("\uFFFD"))) return undefined;
   const read = readPlainly(args, rows, endsAtOperand);
   const count = read?.operands.length ?? -1;
-  if (read === undefined || count < operands[0] || count > operands[1]) return;
+  if (read === undefined || count < operands[0] || count > operands[1]) return undefined;
   watchOutput();
   try {
-    if (!(await one.run(read.operands, read.options))) return;
+    if (!(await one.run(read.operands, read.options))) return undefined;
   } catch (error) {
+    if (error instanceof NoDaemonError) return error.home;
     printFailure(describeError(error));
     process.exitCode = exitCodeOf(error);
   }
-  await endProcess();
+  return endProcess();
 }
