@@ -222,7 +222,9 @@ describe.concurrent("repoconf import of what exists", () => {
       "svc.envvars.STAMP: (none) -> $(date)",
       "svc.envvars.KEY: (none) -> cmd://pass/key",
     ]);
-    expect(`${preview.output}${preview.errorOutput}`).not.toMatch(/s3cret|t0ken|1234/);
+    const json = await home.run(["import", ".env", "--repo", "shop", "--dry-run", "--json"]);
+    for (const { output, errorOutput } of [preview, json])
+      expect(`${output}${errorOutput}`).not.toMatch(/s3cret|t0ken|1234/);
     for (const part of [
       "MODE is set in line 5 and in line 7",
       "Line 6: HOST refers to another variable",

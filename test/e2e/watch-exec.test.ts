@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -225,6 +225,17 @@ test("a second watch with the same state is refused, until the first one ends, a
   await until(async () => (await state()).revision === revision + 2, "the third watch to go on");
   for (const watch of [other, third]) watch.process.kill("SIGTERM");
   expect(await Promise.all([other.ended, third.ended])).toEqual([0, 0]);
+});
+
+test("a file beside the state that is no lock of one is left as it is", async () => {
+  await using home = await makeShop();
+  const { start } = await withCommand(home);
+  const lock = join(home.workFolder, "yarn.lock");
+  await writeFile(lock, "x\n", { mode: 0o644 });
+  using watch = start("--state", "yarn");
+  expect(await watch.ended).toBe(1);
+  expect(watch.errorOutput()).toContain("yarn.lock is no lock of a state");
+  expect([readFileSync(lock, "utf8"), statSync(lock).mode & 0o777]).toEqual(["x\n", 0o644]);
 });
 
 test("where the history does not reach back it gets all values, and is told so", async () => {

@@ -9,6 +9,7 @@ import { limits } from "../../../shared/limits.ts";
 import type { Layer, OperationArguments, Reply, RepositoryEntry } from "../../../shared/protocol.ts";
 import { describeEffect } from "../../../shared/scopes/describe-effect.ts";
 import { effectOf, runsAsCommand } from "../../../shared/scopes/scope-schema.ts";
+import { maskValue } from "../../../shared/scopes/value-text.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { applyValueEdits, valueAt } from "../../../shared/value-edit.ts";
 import { visible } from "../../../shared/visible.ts";
@@ -228,7 +229,8 @@ function printOutcome(
 }
 
 function printableOf({ field, previous, value }: Change, fields: Fields): Change {
-  const show = (shown: JsonValue) => printable(field, shown, fields);
+  const isSecret = (shown: JsonValue) => fields.get(field)?.["x-secret"] === true && isPlainSecret(shown);
+  const show = (shown: JsonValue) => (isSecret(shown) ? maskValue(shown, mask) : printable(field, shown, fields));
   return { field, ...(previous !== undefined && { previous: show(previous) }), value: show(value) };
 }
 

@@ -78,16 +78,24 @@ export async function parseYaml(content: string, keepsText = false): Promise<unk
   const { isScalar, LineCounter, parseDocument: parse, visit } = await import("yaml");
   const lineCounter = new LineCounter();
   const options = { intAsBigInt: true, merge: true, logLevel: "error", lineCounter } as const;
-  // It compares each key with all before it.
-  const document = parse(content, { ...options, uniqueKeys: false });
+  // It compares each key with all before it, and quotes for each error the whole line that has it.
+  const document = parse(content, { ...options, uniqueKeys: false, prettyErrors: false });
   // A tag that is not understood is a warning, and would lose what it means.
   const [first] = [...document.errors, ...document.warnings];
   if (first !== undefined) {
-    const [message = ""] = first.message.split(/ at line \d|; please use|\n/);
+    const [message = ""] = first.message.split(/; please use|\n/);
     const shown = message.startsWith("Maximum call stack") ? tooDeep : message;
-    throw new PlacedError(shown, first.linePos?.[0].line, first.linePos?.[0].col);
+    const { line, col } = lineCounter.linePos(first.pos[0]);
+    throw new PlacedError(shown, line, col);
   }
+  let aliases = 0;
   visit(document, {
+    Alias: (_, { range }) => {
+      aliases++;
+      const { line, col } = lineCounter.linePos(range?.[0] ?? 0);
+      // It looks for each among all nodes.
+      if (aliases > mostAliases) throw new PlacedError(`there are more than ${mostAliases} aliases`, line, col);
+    },
     Map: (_, { items }) => {
       const seen = new Set<unknown>();
       for (const { key } of items) {
@@ -113,6 +121,7 @@ export async function parseYaml(content: string, keepsText = false): Promise<unk
   }
 }
 
+const mostAliases = 5_000;
 const tooDeep = `values are nested more than ${deepestNesting} levels deep`;
 
 /** A parsed value as JSON. What JSON cannot say is a problem: none of it is rounded or left out. */

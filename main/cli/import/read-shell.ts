@@ -5,7 +5,7 @@ import { withPlainExports } from "../environment/formats.ts";
 /** One word as every POSIX shell and bash read it, if no part of it needs a shell: export looks for no files by patterns with ? and *. */
 const plainWord = String.raw`(?:[\w./:@%+,=^#?*!\[\]\u0080-\uffff-]|(?<![=:])~|\\[^\n]|'[^']*'|"(?:[^"\\$${"`"}]|\\[\s\S])*")*`;
 const assignment = String.raw`[A-Za-z_]\w*=${plainWord}`;
-const lineEnd = String.raw`(?:(?:[ \t]+|[ \t]*;[ \t]*)#[^\n]*|[ \t]*;?[ \t]*)\r?(?:\n|$)`;
+const lineEnd = String.raw`(?:(?:[ \t]+|[ \t]*;[ \t]*)#[^\n]*|[ \t]*(?:;[ \t]*)?)\r?(?:\n|$)`;
 /** Not indented, because an indented line is often part of a block or of a longer text. */
 const plainExport = new RegExp(String.raw`export((?:[ \t]+${assignment})+)${lineEnd}`, "y");
 const eachAssignment = new RegExp(String.raw`[ \t]+([A-Za-z_]\w*)=(${plainWord})`, "gy");

@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isJsonObject } from "../../../shared/json.ts";
 import { describeCause } from "../../files/describe-cause.ts";
@@ -22,10 +23,16 @@ export interface WatchState {
  * the two would count as handled what only the other one got.
  */
 export function lockWatchState(file: string): Lock {
+  const path = `${file}.lock`;
   let lock: Lock | undefined;
   try {
-    lock = takeLock(`${file}.lock`);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    // Such as a package manager's.
+    if (stats !== undefined && (!stats.isFile() || stats.size > 0))
+      throw new CommandError(`${path} is no lock of a state. It is left as it is: name another file for the state.`);
+    lock = takeLock(path);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     throw new CommandError(
       `${file} cannot be locked: ${describeCause(error)}. Name another file, in a folder that exists.`,
     );

@@ -244,6 +244,14 @@ describe("tables", () => {
     await expect(read("compose.yaml", `${text}\n`)).rejects.toThrow("at most 1000000");
   });
 
+  test("the time for YAML with many aliases, or many errors in one line, grows with its length only", async () => {
+    const aliases = Array.from({ length: 40_000 }, (_, index) => `&a${index + 1} k${index}: *a${index}\n`).join("");
+    await expect(read("x.yaml", `&a0 k: 1\n${aliases}`)).rejects.toThrow(
+      "line 5002, column 15: there are more than 5000",
+    );
+    await expect(read("x.yaml", `a: "${"\\u".repeat(400_000)}`)).rejects.toThrow("line 1, column 5: Invalid escape");
+  });
+
   test("stack.compose.yaml", async () => {
     const format = formatOfFile("docker-compose.override.yml", "");
     await expect(read("stack.compose.yaml", undefined, { format })).rejects.toThrow(
@@ -289,6 +297,7 @@ describe("tables", () => {
 });
 
 test("the time for a long script grows with its lines only", () => {
+  expect(readShell(`export A=b${" ".repeat(900_000)}&\n`).variables).toEqual([]);
   const lines = Array.from({ length: 20_000 }, (_, index) => `export V${index}=x\nuse V${index}\n`);
   const { variables, notes } = readShell(lines.join(""));
   expect([variables.length, notes.length]).toEqual([20_000, 20_000]);
@@ -299,6 +308,14 @@ test("what looks like a secret does so by its name, or by its text", () => {
   const long = "q7Wz0pLk3TgX9vBn5sRd2mYc 0123456789abcdef0123456789abcdef -----BEGIN".split(" ");
   for (const name of "DB_PASSWORD PGPASS STRIPE_KEY GH_PAT auth_token SLACK_WEBHOOK".split(" "))
     expect([name, looksLikeSecret({ name, text: "x" })]).toEqual([name, true]);
+  for (const name of "dbPassword PASSWORD2 AUTHTOKEN TS_AUTHKEY SSHPASS CREDS".split(" "))
+    expect([name, looksLikeSecret({ name, text: "x" })]).toEqual([name, true]);
+  const inside = [
+    ...["postgres://me:p/w@shop.test/db", "https://0123456789abcdefg@shop.test", "Server=db;Password=x"],
+    ...["https://shop.test/?token=x", '{"private_key": "x"}', "Authorization: Bearer x", "\n-----BEGIN KEY-----"],
+    ...["0x4c0883a69102937d6231", "AKIAIOSFODNN7EXAMPLE", "ghp_x", "eyJhbGciOiJub25lIn0.e30."],
+  ];
+  for (const text of inside) expect([text, looksLikeSecret({ name: "A", text })]).toEqual([text, true]);
   for (const text of ["https://me:pw@shop.test", ...long.slice(0, 2), `${long[2]} RSA PRIVATE KEY-----\nx`])
     expect([text, looksLikeSecret({ name: "A", text })]).toEqual([text, true]);
   for (const name of "MODE KEYBOARD PATH COMPASS_HEADING PATTERN TOKENIZER".split(" "))
