@@ -10,9 +10,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { connect } from "../main/client/client.ts";
 import { createDaemon } from "../main/daemon/daemon.ts";
 import { freePort } from "../test/helpers/free-port.ts";
+import { connect } from "../test/helpers/patient-client.ts";
 
 const project = join(import.meta.dirname, "..");
 /** What the page shows once everything is as it will stay. */
@@ -78,15 +78,18 @@ export async function startPreviewDemo(folder: string) {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(tool.stdout, "data");
+  const address = `http://localhost:${port}/`;
   return {
     show: async (browser: Browser, options: BrowserContextOptions): Promise<Page> => {
-      const page = await (await browser.newContext(options)).newPage();
-      for (;;) {
-        await page.goto(`http://localhost:${port}/`);
-        const text = await page.locator("body").innerText();
-        if (settled.every(part => part.test(text)) && !text.includes("starting")) return page;
+      // While something starts, the page loads itself again.
+      let text = "";
+      while (text.includes("starting") || !settled.every(part => part.test(text))) {
         await delay(200);
+        text = await (await fetch(address)).text();
       }
+      const page = await (await browser.newContext(options)).newPage();
+      await page.goto(address);
+      return page;
     },
     /** What the page says, without what differs between machines. */
     whatItSays: async (page: Page) => `${await page.locator("body").ariaSnapshot()}\n`.replaceAll(`:${port}`, ":8088"),
