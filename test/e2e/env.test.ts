@@ -223,6 +223,41 @@ describe("references to secrets", () => {
     },
   );
 
+  test("programs that wait for a person do not use up the time of another command", async () => {
+    const go = join(home.workFolder, "go");
+    const write = `require("node:fs").writeFileSync(${JSON.stringify(go)}, "")`;
+    const wait = `setInterval(() => require("node:fs").existsSync(${JSON.stringify(go)}) && process.exit(), 10)`;
+    const eight = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`S${index}`, `cmd://slow/${index}`]));
+    await setVariables({ ...eight, TOKEN: "cmd://quick" });
+    const run = (script: string) => ({ command: [process.execPath, "-e", script], timeout: 20 });
+    await setSecrets({ slow: { ...run(wait), command: [...run(wait).command, "{}"] }, quick: run(write) });
+    expect(await home.succeed(["env"])).toContain("TOKEN=");
+  });
+
+  test("the hook waits as long for a program as its timeout says", async () => {
+    const [asked, late] = [join(home.workFolder, "asked"), join(home.workFolder, "late")].map(one =>
+      JSON.stringify(one),
+    );
+    // The prompt's time for the daemon is over while the program runs.
+    const over = `import fs from "node:fs"; import timers from "node:timers/promises"; import { syncBuiltinESMExports } from "node:module";
+      const { setTimeout: delay } = timers;
+      timers.setTimeout = async (time, value, options) => {
+        if (time !== 12_000) return delay(time, value, options);
+        while (!fs.existsSync(${asked})) await delay(10);
+        fs.writeFileSync(${late}, "");
+        if (options?.signal?.aborted) throw options.signal.reason;
+        return value;
+      };
+      syncBuiltinESMExports();`;
+    const program = `const fs = require("node:fs"); fs.writeFileSync(${asked}, "");
+      const end = () => setTimeout(() => console.log("s3cret"), 200);
+      const timer = setInterval(() => fs.existsSync(${late}) && (clearInterval(timer), end()), 10)`;
+    await setVariables({ TOKEN: "cmd://person" });
+    await setSecrets({ person: { command: [process.execPath, "-e", program], timeout: 60 } });
+    const nodeArguments = ["--import", `data:text/javascript,${encodeURIComponent(over)}`];
+    expect((await home.run(["hook-load", "bash"], { nodeArguments })).output).toContain("'TOKEN' 's3cret'");
+  });
+
   test("list, history, events and the file contain only the reference", async () => {
     await using home = await makeShop();
     await setVariables({ TOKEN: "cmd://a/b" }, home);

@@ -16,14 +16,18 @@ import { readValues } from "./environment.ts";
 import { resolveWhatCan } from "./secrets.ts";
 import { socketLine } from "./socket-line.ts";
 
-/** Milliseconds that a prompt waits at most, a little more than the timeout for secrets. */
+/** Milliseconds that a prompt waits for the daemon. Commands for secrets have timeouts of their own. */
 const promptTimeout = 12_000;
 
 const nothing: HookAnswer = { variables: {}, stamps: [] };
 
 /** Prints the lines that a hook's script evaluates. Does not throw: the prompt must appear after any failure. */
 export async function printHookLines(shell: HookShell, start: boolean): Promise<never> {
-  const answer = await Promise.race([load(start), delay(promptTimeout, noAnswer)]);
+  const answer = await new Promise<HookAnswer>(answered => {
+    const late = new AbortController();
+    void load(start, () => late.abort()).then(answered);
+    void delay(promptTimeout, noAnswer, { signal: late.signal }).then(answered, () => {});
+  });
   printValue(socketLine(shell) + hookLines(answer, shell));
   await flushOutput();
   exitProcess(exitCodes.done);
@@ -35,7 +39,8 @@ const noAnswer: HookAnswer = {
   isTemporary: true,
 };
 
-async function load(start: boolean): Promise<HookAnswer> {
+/** `onAsking` is called before commands for secrets run. */
+async function load(start: boolean, onAsking: () => void): Promise<HookAnswer> {
   let home: Home | undefined;
   try {
     home = homeOf({});
@@ -43,7 +48,7 @@ async function load(start: boolean): Promise<HookAnswer> {
     const { client } = session;
     const worktree = await linkedWorktree(process.cwd());
     const repository = await currentRepository(client);
-    const answer = repository === undefined ? nothing : await loadRepository(client, home, repository);
+    const answer = repository === undefined ? nothing : await loadRepository(client, home, repository, onAsking);
     return { ...answer, ...(worktree !== undefined && { worktree }) };
   } catch (error) {
     const isNoDaemonRunning = error instanceof RepoconfError && error.code === 1200;
@@ -55,10 +60,18 @@ async function load(start: boolean): Promise<HookAnswer> {
   }
 }
 
-async function loadRepository(client: RepoconfClient, home: Home, repository: RepositoryEntry): Promise<HookAnswer> {
+async function loadRepository(
+  client: RepoconfClient,
+  home: Home,
+  repository: RepositoryEntry,
+  onAsking: () => void,
+): Promise<HookAnswer> {
   return hookAnswer({
     ...{ home, repository, fields: await listFields(client) },
     readValues: () => readValues(client, repository),
-    resolve: variables => resolveWhatCan(variables, home),
+    resolve: variables => {
+      onAsking();
+      return resolveWhatCan(variables, home);
+    },
   });
 }

@@ -33,6 +33,7 @@ interface Reference {
   readonly variable: string;
 }
 
+/** Processes of one command at a time. */
 const concurrency = 8;
 /** Seconds for all references of a command. */
 const defaultTimeout = 10;
@@ -86,9 +87,10 @@ type Outcome = readonly [reference: string, secret: string | CommandError];
 
 async function fetchSecrets(references: readonly Reference[], home: Home): Promise<readonly Outcome[]> {
   const commands = await readCommands(home);
-  const limit = pLimit(concurrency);
   const answers = [...Map.groupBy(references, ({ name }) => name)].flatMap(([name, named]) => {
     const template = commands[name];
+    // Each has its own: the time of one runs on while another one waits for a person.
+    const limit = pLimit(concurrency);
     const seconds = template?.timeout ?? defaultTimeout;
     const context = { home, timeout: { seconds, signal: AbortSignal.timeout(seconds * 1_000) } };
     if (template?.input !== undefined) return [limit(() => askOnce(template, named, context))];
