@@ -26,6 +26,9 @@ const elsewhere: { readonly [document: string]: readonly (readonly [begin: strin
   ],
   "docs/getting-started.md": [["npm ci", "as README.md"]],
   "docs/agents.md": [["config_find", "agents.test.ts"]],
+  "docs/shell.md": [
+    ["repoconf hook pwsh", "hook-pwsh.test.ts parses what it prints; there is no PowerShell to run it"],
+  ],
   "docs/performance.md": [["strace", "it takes hours, and a disk that is slowed down"]],
   "docs/scaling.md": [
     ["nats-server", "nats-server.ts starts it with a folder and a port of its own"],
