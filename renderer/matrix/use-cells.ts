@@ -9,6 +9,9 @@ import { findRepository, screenStore, useScreen } from "../state/store.ts";
 /** Milliseconds before newly visible cells are requested: while somebody scrolls, they are not needed. */
 const askDelay = 60;
 
+/** Milliseconds after which cells that the daemon did not answer are requested again. */
+const retryDelay = 1_000;
+
 interface Cell {
   /** The effective value; undefined: masked or not readable. */
   readonly value: JsonValue | undefined;
@@ -55,8 +58,8 @@ export function useCells(repos: readonly string[], fields: readonly string[]): C
           rows.set(repo, withAnswer(rows.get(repo), entry, answered.get(repo), fields));
         known.current = { scopes, rows };
       } catch {
-        // The connection is lost, which is already shown; the next one requests them again.
-        return;
+        // A lost connection is already shown, and the next one requests them again; a daemon that is too busy is asked again.
+        await new Promise(resolve => setTimeout(resolve, retryDelay));
       } finally {
         isAsking.current = false;
       }

@@ -219,6 +219,17 @@ describeScreen("the matrix", () => {
     expect(await cellsOf(page, "blog").first().getAttribute("aria-label")).toContain("differs from most");
   });
 
+  test("asks again for cells that the daemon could not answer", async () => {
+    const { page, row, requests } = await openScreen({ shop: {} }, { page: { hold: ["config/cells"] } });
+    await row("shop").waitFor();
+    await page.getByRole("link", { name: "Matrix" }).click();
+    await requests.untilHeld();
+    requests.release(message => message.replace('"cells"', '"nothing"'));
+    await requests.untilHeld();
+    requests.releaseAll();
+    await poll(() => announced(page, "shop")).toBe("900 seconds");
+  });
+
   test("with very many repositories, renders and requests only what is visible, and respects the limits of a save", async () => {
     const files = Array.from({ length: 1_010 }, (_, index) => `r${String(index).padStart(4, "0")}`);
     const { page, row, edits } = await openScreen({}, { files, page: { initialScript: keepSent } });
