@@ -1,7 +1,9 @@
 import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { StoreContext } from "../context.ts";
 import type { TextRecord } from "../history/record.ts";
 import { homeFileOf, type RepositoryFiles } from "../mirror/repository-files.ts";
+import { causeOf } from "../storage-failure.ts";
 import type { CommittedState, RepositoryState } from "../types.ts";
 
 /*
@@ -17,7 +19,7 @@ interface Unwritten {
   readonly current: RepositoryState;
   readonly files: RepositoryFiles;
   readonly journal: { readonly head: { readonly textRecord?: TextRecord | undefined } | undefined };
-  readonly mirror: { lacksFile: boolean; accept(onDisk: Config): void };
+  readonly mirror: { firstFailure: unknown; accept(onDisk: Config): void };
 }
 
 /**
@@ -43,11 +45,19 @@ export async function writeFirstFile(repository: Unwritten, config: Config): Pro
     await files.home.write(homeFileOf(current, values, store.paths));
     await files.refresh();
   } catch (error) {
-    if (!mirror.lacksFile) store.onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
-    mirror.lacksFile = true;
+    if (mirror.firstFailure === undefined)
+      store.onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
+    mirror.firstFailure = error;
     return false;
   }
-  mirror.lacksFile = false;
+  mirror.firstFailure = undefined;
   mirror.accept(config);
   return true;
+}
+
+/** `missing`, or that the file could not be written so far. */
+export function problemOfFirst({ id, mirror }: Unwritten, missing: HealthProblem): HealthProblem {
+  if (mirror.firstFailure === undefined) return missing;
+  const why = `cannot be written (${causeOf(mirror.firstFailure)}). Its values are safe in the shared log; Repoconf keeps retrying.`;
+  return { code: 1108, message: `${id}.json ${why}` };
 }

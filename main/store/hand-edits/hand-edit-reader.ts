@@ -14,7 +14,7 @@ import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
 import type { DocumentCommit, LogNumber } from "../types.ts";
 import { activatedEdits, editCommit, lackingIn, type OwnCommit, wholeCommit } from "./edit-commits.ts";
-import { wasNeverWritten, writeFirstFile } from "./first-file.ts";
+import { problemOfFirst, wasNeverWritten, writeFirstFile } from "./first-file.ts";
 import { LateEdits } from "./late-edits.ts";
 import { tellRecovery, tellStart } from "./start-report.ts";
 
@@ -140,7 +140,7 @@ export class HandEditReader {
     const changed = await files.refresh();
     // Writes to another file are no earlier texts of this one.
     if (path !== undefined && files.values.path !== path) mirror.recentWrites.forget();
-    mirror.lacksFile &&= files.home.status.kind === "missing";
+    if (files.home.status.kind !== "missing") mirror.firstFailure = undefined;
     if (!this.loaded) await this.#load();
     else if (wasNeverWritten(this.#context, this.#context.committed, this.#isLost)) {
       const isWritten = await writeFirstFile(this.#context, this.#context.committed.target);
@@ -263,7 +263,8 @@ export class HandEditReader {
     if (content.kind === "broken") {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
       this.#context.mirror.recentWrites.forget();
-      this.#context.show({ ...whole, ...content.metadata, broken: content.problem }, [content.problem], first);
+      const problem = problemOfFirst(this.#context, content.problem);
+      this.#context.show({ ...whole, ...content.metadata, broken: problem }, [problem], first);
       this.#context.reports.onMetadata(this.#context.current);
       return this.#context.store.scopes.defaults;
     }
@@ -371,7 +372,9 @@ export class HandEditReader {
   notWritable(): RepoconfError {
     const repo = repositoryOfDocument(this.#context.id);
     if (this.isRemoved) return new RepoconfError(1102, `There is no repository ${repo}.`, { repo });
-    const { broken } = this.#context.current;
+    const { mirror, current } = this.#context;
+    if (mirror.firstFailure !== undefined) return storageFailure(repo, mirror.firstFailure);
+    const { broken } = current;
     const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
     const { files, given } = this.#context;
     const whose = given.isLayer ? "file of local values" : "file";

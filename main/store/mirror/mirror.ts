@@ -87,8 +87,8 @@ export class Mirror {
   #hashed = noText;
   /** When the file was last written, by the clock's `monotonic()`. */
   wroteAt = Number.NEGATIVE_INFINITY;
-  /** Whether the file was never written: the disk was full, or the daemon was killed. The reader writes it. */
-  lacksFile = false;
+  /** Why the file was never written, as on a full disk. The reader tries again. */
+  firstFailure: unknown;
   /** The values of the file that the last write replaced. */
   #replaced: Config = {};
 
@@ -112,7 +112,7 @@ export class Mirror {
 
   /** Whether the file or the history lacks a commit, or the file was never written. */
   get isOutdated(): boolean {
-    return this.isFileOutdated || this.lacksFile || this.#tail.length > 0 || this.#hasTextToRecord;
+    return this.isFileOutdated || this.firstFailure !== undefined || this.#tail.length > 0 || this.#hasTextToRecord;
   }
 
   get isFileOutdated(): boolean {

@@ -28,10 +28,10 @@ export class MirrorWriter {
     if (!this.#reader.loaded || this.#reader.isRemoved) return true;
     return this.#context.mirror.locked(async () => {
       if (this.#reader.isRemoved) return true;
-      if (this.#context.mirror.lacksFile) {
+      if (this.#context.mirror.firstFailure !== undefined) {
         await this.#context.mirror.writeHistory(false, false).catch(() => {});
         void this.#reader.requestRefresh();
-        return "its file could not be written yet";
+        return causeOf(this.#context.mirror.firstFailure);
       }
       // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;

@@ -143,6 +143,9 @@ describeWithNats("the file of a repository that another machine added", () => {
       const entry = async () => (await desk.owner.call("repo/list")).result[0];
       await laptop.owner.call("repo/add", { id: "shop", name: "Web shop" });
       await until(async () => (await entry())?.health.length === 1, "the missing file");
+      expect((await entry())?.health).toMatchObject([{ code: 1108, message: expect.stringContaining("ENOSPC") }]);
+      const { errors } = await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+      expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("ENOSPC") }]);
       await set(laptop, "shop", 42);
       await until(async () => (await entry())?.revision === 2, "the set");
       if (restarts) await desk.daemon.close();
