@@ -224,6 +224,8 @@ describeScreen("the matrix", () => {
     await row("shop").waitFor();
     await page.getByRole("link", { name: "Matrix" }).click();
     await requests.untilHeld();
+    // Nothing else changes any more, for which it would ask again.
+    await reads(header(page, "svc.timeout"), "900 seconds: 1 of 1");
     requests.release(message => message.replace('"cells"', '"nothing"'));
     await requests.untilHeld();
     requests.releaseAll();
