@@ -167,7 +167,7 @@ describe.concurrent("undo and restore on the command line", () => {
     await using home = await makeShop(["svc.timeout=30"], ["svc.domain=a.secret"], ["svc.domain=open.test"]);
     const read = () => readFile(fileOf(home), "utf8");
     await until(async () => (await read()).includes("open.test"), "the file");
-    await writeFile(fileOf(home), (await read()).replace("30", "31"));
+    await writeFile(fileOf(home), (await read()).replace('"timeout": 30', '"timeout": 31'));
     await until(async () => (await home.succeed(["get", "svc.timeout"])) === "31\n", "the hand edit");
     for (const field of ["svc.domain", "svc.provider"]) await home.succeed(["history", "forget", field, "--yes"]);
     expect(withoutTimes(await home.succeed(["undo"]))).toEqual([

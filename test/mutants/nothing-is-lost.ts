@@ -106,8 +106,8 @@ export const mutants = [
   ...killedBy("R5", "test/promises/r5-broken-files.test.ts", {
     "the last valid values of a file that is now broken": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "broken: content.problem }, [content.problem]",
-      replace: "stored: undefined, broken: content.problem }, [content.problem]",
+      find: "broken: problem }, [problem]",
+      replace: "stored: undefined, broken: problem }, [problem]",
     },
     "treating a file that is not UTF-8 as broken": {
       file: "main/files/utf8-text.ts",
