@@ -165,7 +165,7 @@ export async function recordSharedRun(options: SharedRunOptions) {
     violations.push(...checkHistory({ start, sets, reads, watchers: [watcher], revisions }));
   }
   const lists = await Promise.all(
-    clients.map(async client => (await client.call("repo/list")).result.map(({ id }) => id).sort()),
+    clients.map(async client => (await client.call("repo/list", { limit: 1_000 })).result.map(({ id }) => id).sort()),
   );
   const kept = new Set((await Promise.all(homes.map(keptAside))).flat());
   const wrong = lists.flatMap((ids, index) =>

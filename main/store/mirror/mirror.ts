@@ -392,8 +392,10 @@ export class Mirror {
         if (isLazy) return;
         await this.#journal.sync();
       } catch (error) {
-        // The journal has dropped the records that are not synced.
-        this.#appended = 0;
+        // The journal has dropped the records that are not synced. What was appended without a sync may have been synced before the error.
+        const { segment, revision: last = 0 } = this.#journal.head ?? {};
+        const kept = segment === undefined ? 0 : last;
+        this.#appended = this.#tail.findLastIndex(({ record }) => record !== undefined && record.revision <= kept) + 1;
         throw error;
       }
       this.#position = position;

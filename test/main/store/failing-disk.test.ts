@@ -48,6 +48,30 @@ test("an atomic set on several repositories is served as a whole if one file can
   expect(await shop.t.readRepository("zoo")).toContain(`"timeout": 31`);
 });
 
+test("a revision that a read of the history has appended is there once, if the next write of the history fails", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const isHeld = Promise.withResolvers<void>();
+  let writes = 0;
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation === "open" && path.endsWith("tmp/shop.json")) await isHeld.promise;
+    if (operation === "write" && path.includes("/journal/") && ++writes === 2) throw systemError("ENOSPC");
+  };
+  const revisions = async () => {
+    const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
+    return result.map(({ revision }) => revision);
+  };
+  // Without waiting for the file.
+  await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
+  const before = await revisions();
+  isHeld.resolve();
+  await until(async () => (await shop.read()).includes("31"), "the file");
+  expect(writes).toBeGreaterThan(2);
+  expect(await revisions()).toEqual(before);
+  await shop.set({ "svc.timeout": 32 });
+  expect(await revisions()).toEqual([(before[0] ?? 0) + 1, ...before]);
+});
+
 test("repo/add on a full disk fails with 1108 and adds nothing", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });

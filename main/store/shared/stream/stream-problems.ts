@@ -44,6 +44,10 @@ const advices: readonly (readonly [RegExp, string])[] = [
     'Check "credentials" under "log" in settings.json, and what the server allows them.',
   ],
   [/certificate|self.signed|TLS/i, 'Check "ca", "certificate" and "key" under "log" in settings.json.'],
+  [
+    /maximum consumers/i,
+    "Too many connections have followed the stream lately. The server forgets those that ended within a minute, so this ends by itself.",
+  ],
   [/resources|maximum/i, makeRoom],
 ];
 

@@ -55,6 +55,11 @@ const questionTimeout = 1_000;
 /** Milliseconds between pings of the connection, and between heartbeats of the consumer that delivers messages. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
+/**
+ * Milliseconds after which the server drops the consumer of a connection that has ended. After the default, five minutes, many reconnections
+ * had reached the limit of 1,000 consumers that nats-server 2.15 sets, and no daemon could follow the stream.
+ */
+const abandonedAfter = 30_000;
 /** Milliseconds without contact after which a leader has lost a replica. Contact is about once a second. */
 const maxReplicaSilence = 2_500;
 /** The maximum of messages that the server delivers ahead. */
@@ -135,6 +140,7 @@ export class StreamSession {
     const consumer = await this.#client.consumers.get(this.#name, {
       deliver_policy: "by_start_sequence",
       opt_start_seq: after + 1,
+      inactive_threshold: abandonedAfter,
     });
     const messages = await consumer.consume({
       max_messages: maxPrefetched,

@@ -427,6 +427,15 @@ describeWithNats("a log on a stream", () => {
     expect(one.committed.map(([, timeout]) => timeout)).toEqual([1, 2, 3]);
   });
 
+  test("leaves a consumer of a connection that has ended for half a minute at most, as servers allow only so many", async () => {
+    await using place = await makePlace();
+    await place.open();
+    const { connection } = await place.administer();
+    const { consumers } = await jetstreamManager(connection);
+    const all = await consumers.list("test").next();
+    expect(all.map(({ config }) => config.inactive_threshold)).toEqual([30_000_000_000]);
+  });
+
   test("tells that the stream is nearly full, and why the server refused a change, until one is stored", async () => {
     await using place = await makePlace();
     const { streams } = await place.administer();
