@@ -8,6 +8,7 @@ import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 import { useAnswer } from "../state/use-answer.ts";
+import { ReviewButtons } from "./review-buttons.tsx";
 import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 
@@ -53,17 +54,14 @@ export function Proposal({ proposal: { id, field, layer, by, time, reason } }: {
         />
       )}
       <p className="health-tools">
-        <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>
-          Show<span className="visually-hidden">: {field}</span>
-        </Button>
-        <Button
-          className="button"
-          unavailable={shown === undefined}
-          pending={pending === "Setting…" && pending}
-          onClick={() => shown && void accept(shown.hash)}
-        >
-          Set this value<span className="visually-hidden">: {field}</span>
-        </Button>
+        <ReviewButtons
+          field={field}
+          pending={pending}
+          show={() => void show()}
+          title="Set this value"
+          accepting="Setting…"
+          accept={shown && (() => void accept(shown.hash))}
+        />
         <Button className="button" pending={pending === "Declining…" && pending} onClick={() => void decline()}>
           Decline<span className="visually-hidden">: {field}</span>
         </Button>

@@ -3,10 +3,10 @@ import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import { describeEffect } from "../../shared/scopes/describe-effect.ts";
 import { effectOf } from "../../shared/scopes/scope-schema.ts";
-import { Button } from "../parts/button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { findField, useScreen } from "../state/store.ts";
+import { ReviewButtons } from "./review-buttons.tsx";
 import { ReviewedValues } from "./reviewed-values.tsx";
 import { useReview } from "./use-review.ts";
 
@@ -39,17 +39,14 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
         <ReviewedValues active={shown.serving} title="In the file" text={exactText(shown.value)} />
       )}
       <p className="health-tools">
-        <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>
-          Show<span className="visually-hidden">: {field}</span>
-        </Button>
-        <Button
-          className="button"
-          unavailable={shown === undefined}
-          pending={pending === "Trusting…" && pending}
-          onClick={() => shown && void accept(shown)}
-        >
-          Trust this value<span className="visually-hidden">: {field}</span>
-        </Button>
+        <ReviewButtons
+          field={field}
+          pending={pending}
+          show={() => void show()}
+          title="Trust this value"
+          accepting="Trusting…"
+          accept={shown && (() => void accept(shown))}
+        />
       </p>
     </div>
   );

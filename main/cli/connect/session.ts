@@ -11,7 +11,7 @@ import { type Home, homeAt, homeFolder } from "../../home/home.ts";
 import { isOlder } from "../../version.ts";
 import type { SessionOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
-import { printNote, showProgress, waitingShownAfter } from "../output/terminal.ts";
+import { printNote, showingWait, showProgress } from "../output/terminal.ts";
 
 /** A command's connection to the daemon. */
 export interface Session extends Disposable {
@@ -34,15 +34,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
     onIndexing: showIndexing,
   });
-  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
   try {
-    await connectOrStart(client, home, options);
+    await showingWait(() => connectOrStart(client, home, options));
   } catch (error) {
     client.close();
     throw await explainFailure(error, home, options);
-  } finally {
-    clearTimeout(waiting);
-    showProgress("");
   }
   return { client, home, [Symbol.dispose]: () => client.close() };
 }

@@ -6,7 +6,7 @@ import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import { ask } from "../../client/ask.ts";
 import { type Home, homeAt, homeFolder } from "../../home/home.ts";
 import type { SessionOptions } from "../command-options.ts";
-import { showProgress, waitingShownAfter } from "../output/terminal.ts";
+import { showingWait } from "../output/terminal.ts";
 
 /** The operations that take a folder in a repository as `path`. */
 type ByPath = "config/list" | "config/set";
@@ -66,10 +66,9 @@ export async function askDaemon<Name extends OperationName>(
 ): Promise<Reply<OperationResults[Name]> | undefined> {
   const { keyFile, start = false } = options;
   const home = homeAt(homeFolder(options.home));
-  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
   try {
     const more = { atLeast: packageJson.version, ...(keyFile !== undefined && { keyFile }) };
-    const reply = await ask(home, name, args, more);
+    const reply = await showingWait(() => ask(home, name, args, more));
     const isEmpty = Object.keys(reply.result ?? {}).length === 0;
     return isEmpty && reply.errors.some(saysNothingWasDone) ? undefined : reply;
   } catch (error) {
@@ -78,9 +77,6 @@ export async function askDaemon<Name extends OperationName>(
     // The long way shows how far a daemon is that reads a home for the first time.
     if (start && existsSync(home.indexFile) && !existsSync(home.endpointFile)) throw new NoDaemonError(home);
     return undefined;
-  } finally {
-    clearTimeout(waiting);
-    showProgress("");
   }
 }
 

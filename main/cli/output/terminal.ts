@@ -64,13 +64,24 @@ export function printFailure(message: string): void {
 let isProgressShown = false;
 
 /** Milliseconds after which a command shows what it is waiting for. */
-export const waitingShownAfter = 1_000;
+const waitingShownAfter = 1_000;
 
 /** Shows progress in one line that is overwritten each time; "" removes it. */
 export function showProgress(text: string): void {
   if ((text === "" && !isProgressShown) || !process.stderr.isTTY) return;
   isProgressShown = text !== "";
   errorOutput().write(`\r\u001b[K${visible(text)}`);
+}
+
+/** Says that the command waits for the daemon, while this task takes long. */
+export async function showingWait<Result>(task: () => Promise<Result>): Promise<Result> {
+  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
+  try {
+    return await task();
+  } finally {
+    clearTimeout(waiting);
+    showProgress("");
+  }
 }
 
 /** The output of commander: help, and errors in the command line. */

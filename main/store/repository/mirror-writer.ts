@@ -28,17 +28,16 @@ export class MirrorWriter {
     if (!this.#reader.loaded || this.#reader.isRemoved) return true;
     return this.#context.mirror.locked(async () => {
       if (this.#reader.isRemoved) return true;
-      if (this.#context.mirror.firstFailure !== undefined) {
-        await this.#context.mirror.writeHistory(false, false).catch(() => {});
-        void this.#reader.requestRefresh();
-        return causeOf(this.#context.mirror.firstFailure);
-      }
-      // The file has an edit that is not in the log yet, so it must not be replaced.
-      if (this.#reader.unrecorded instanceof ConflictError) return beingChanged;
-      if (this.#reader.unrecorded !== undefined) {
+      const { firstFailure } = this.#context.mirror;
+      // A refresh tries again to write a file that was never there.
+      if (firstFailure !== undefined) void this.#reader.requestRefresh();
+      // Or the file has an edit that is not in the log yet, so it must not be replaced.
+      const failure = firstFailure ?? this.#reader.unrecorded;
+      if (failure instanceof ConflictError) return beingChanged;
+      if (failure !== undefined) {
         // The history is still written, so that the log can release its entries.
         await this.#context.mirror.writeHistory(false, false).catch(() => {});
-        return causeOf(this.#reader.unrecorded);
+        return causeOf(failure);
       }
       try {
         await this.#context.turn();
