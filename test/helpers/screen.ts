@@ -37,7 +37,7 @@ export interface TestScreenOptions {
   /** Schemas of scopes besides svc, by name. */
   readonly scopes?: { readonly [scope: string]: object };
   /** The shared log of the home, as in the settings. */
-  readonly log?: { readonly address: string; readonly machine: string };
+  readonly log?: { readonly address: string; readonly machine: string; readonly replicas?: number };
   /** The ids of repositories with a work tree that has their values in its `.repoconf.json`, as if somebody had cloned it. */
   readonly clones?: { readonly [id: string]: object };
   /** Keeps the home's path and the daemon's port. */

@@ -1,9 +1,10 @@
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
-import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
+import { askServers, describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+import { messagesOf } from "../helpers/stream-messages.ts";
 
 describeScreen("the screen", () => {
   describeWithNats("with a log shared between machines", () => {
@@ -47,6 +48,49 @@ describeScreen("the screen", () => {
       const command = "repoconf log copy --to ADDRESS";
       await problems.getByRole("button", { name: `Copy the command: ${command}` }).click();
       await reads(window.messages, `Copied: ${command}`);
+    });
+
+    test("says what to do where the log is on too few servers, another machine was first with a scope, or this machine has diverged from the log", async () => {
+      await using server = await startNatsServer();
+      const address = `${server.url}/team`;
+      // The stream exists before the screen's daemon, which wants it on more servers than there are.
+      await using desk = await startTestDaemon({ files: { "settings.json": { log: { address, machine: "desk" } } } });
+      const log = { address, machine: "laptop", replicas: 3 };
+      await using screen = await startScreen({ repositories: { shop: {} }, log });
+      const writeScope = (homeFolder: string, title: string) => {
+        const schema = { type: "object", title, description: "A scope.", properties: {} };
+        return writeFile(join(homeFolder, "scopes/own.schema.json"), JSON.stringify(schema));
+      };
+      await screen.t.restart(async () => {
+        await writeScope(screen.t.homeFolder, "Laptop");
+        await writeScope(desk.homeFolder, "Desk");
+        await poll(() => messagesOf({ server })).toContain("Desk");
+      });
+      await using window = await screen.open();
+      const { page } = window;
+      await page.getByRole("banner").getByRole("link", { name: "2 problems" }).click();
+      const problems = page.getByRole("region", { name: "Problems of the daemon" });
+      const told = (text: string) => problems.getByRole("listitem").filter({ hasText: text });
+      await reads(
+        told("is stored on 1 of the 3 servers"),
+        'Set "replicas" under "log" in settings.json to 3 and restart',
+      );
+      const scope = told("Another machine changed");
+      await reads(
+        scope,
+        /own\.schema\.json first, and its version is used\.\s+Yours is in .*to use it, edit the file again\./,
+      );
+      await writeScope(screen.t.homeFolder, "Laptop, again");
+      await poll(() => scope.count()).toBe(0);
+      await askServers([`127.0.0.1:${server.port}`], async ({ streams }) => {
+        await streams.delete("team");
+        await streams.add({ name: "team", subjects: ["repoconf.team"] });
+      });
+      await reads(problems, "is not the one that this home uses: it was deleted and created again.");
+      await reads(problems, "The last known values are served, and changes are refused.");
+      await page.context().grantPermissions(["clipboard-write"]);
+      await problems.getByRole("button", { name: "Copy the command: repoconf log rejoin" }).click();
+      await reads(window.messages, "Copied: repoconf log rejoin");
     });
   });
 });
