@@ -135,6 +135,22 @@ describe.concurrent("repoconf import", () => {
     expect(await listStored(home, "shop")).toEqual({});
   });
 
+  test("of many problems or notes it prints the first twenty, what to do about all, and how to see the others", async () => {
+    await using home = await makeShop();
+    const lines = (count: number, line: (index: number) => string) =>
+      Array.from({ length: count }, (_, at) => line(at));
+    await writeFile(join(home.workFolder, "x.toml"), `[x]\n${lines(1_500, at => `f${at} = ${at}`).join("\n")}\n`);
+    const args = ["import", "x.toml", "--repo", "shop", "--yes"];
+    const refused = (await home.run(args)).errorOutput;
+    expect(refused.split("\n")).toHaveLength(23);
+    expect(refused).toMatch(/--map FILE\n.*x\.f0.*x\.f18"[^\n]*\n {2}And 1,481 more\. To print all: --json\n$/s);
+    expect((await home.run([...args, "--json"])).errorOutput).toContain("x.f1499");
+    const script = lines(30, at => `use ${at}\nexport TOKEN_${at}=x\n`).join("");
+    const noted = await home.run(["import", "-", "--format", "sh", "--repo", "shop", "--dry-run"], { input: script });
+    expect(noted.errorOutput).toMatch(/Line 39 is.*\nAnd 10 more\.[^\n]*\nTOKEN_0 .*TOKEN_19 [^\n]*\nAnd 10 more\./s);
+    expect(noted.errorOutput).not.toMatch(/Line 41 is|TOKEN_20 /);
+  });
+
   test("variables without a field are named and refused, unless --ignore-unknown skips them; invalid JSON with its position, a missing file by name", async () => {
     await using home = await makeShop();
     const input = "SVC_TIMEOUT=30\nSVC_DEFAULT_PORT=9090\nPATH=/bin\n";

@@ -44,6 +44,9 @@ interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions
   readonly yes?: boolean;
 }
 
+/** The maximum printed of problems, and of notes. */
+const mostLines = 20;
+
 interface Change {
   readonly field: string;
   /** Omitted if nothing is stored. */
@@ -92,7 +95,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const repository = await chooseToChange(client, options.repo);
     const fields = await listFields(client);
     const { formatOfFile, readImportedFile } = await import("../import/file-formats.ts");
-    const { importNotes, looksLikeSecret } = await import("../import/assign-variables.ts");
+    const { importNotes } = await import("../import/assign-variables.ts");
+    const { looksLikeSecret } = await import("../import/looks-like-secret.ts");
     const name = file === "-" ? "standard input" : file;
     const { format = formatOfFile(file, content), service, ignoreUnknown = false } = options;
     const wanted = await readImportedFile({ name, content, format, mapping, service, ignoreUnknown }, fields);
@@ -110,7 +114,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const notes = [...wanted.notes, ...mergeVariables(wanted, variables, fields)];
     const whole = { atomic: true, flush: true, ...batchOfEnvironment() };
     const how = { repo: repository.id, revision, ...whole, ...(layer && { layer }) };
-    await refuseUnlessValid(client, name, wanted, { ...Object.fromEntries(wanted.values), ...how });
+    await refuseUnlessValid(client, name, wanted, options, { ...Object.fromEntries(wanted.values), ...how });
 
     const changes: Change[] = [];
     for (const [field, value] of wanted.values) {
@@ -121,7 +125,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     }
     const set = { ...Object.fromEntries(changes.map(({ field, value }) => [field, value])), ...how };
     if (!options.json) printPreview(changes, wanted.variables, fields, layer, looksLikeSecret);
-    printNote(...notes, ...importNotes(changes, wanted.variables, fields));
+    printNote(...shownOf(notes, options), ...shownOf(importNotes(changes, wanted.variables, fields), options));
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Standard input cannot contain both the file and the answer.
     if (!options.yes) {
@@ -159,11 +163,19 @@ function mergeVariables(read: ReadValues, stored: Config, fields: Fields): reado
   });
 }
 
-/** Throws CommandError with all problems, if there are any. */
+/** The first lines, and how many more there are: a large file that is not what it seems has one for each of its lines. */
+function shownOf(lines: readonly string[], { json }: ImportOptions): readonly string[] {
+  const more = lines.length - mostLines;
+  if (json || more <= 0) return lines;
+  return [...lines.slice(0, mostLines), `And ${more.toLocaleString("en")} more. To print all: --json`];
+}
+
+/** Throws CommandError with the problems, if there are any. */
 async function refuseUnlessValid(
   client: RepoconfClient,
   name: string,
   { values, problems }: Pick<ReadValues, "values" | "problems">,
+  options: ImportOptions,
   set: OperationArguments<"config/set">,
 ): Promise<void> {
   const { errors } = values.size === 0 ? { errors: [] } : await client.request("config/set", { ...set, dryRun: true });
@@ -174,7 +186,10 @@ async function refuseUnlessValid(
     first === undefined || problems.length > 0
       ? exitCodes.refused
       : exitCodeOf(new RepoconfError(first.code, first.message, first));
-  throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...all.map(visible)].join("\n"), code);
+  throw new CommandError(
+    [`Nothing was changed; ${name} was rejected:`, ...shownOf(all, options).map(visible)].join("\n"),
+    code,
+  );
 }
 
 /** Of the variables of a file, the texts in it that do not look like secrets are shown; what is stored is not. */

@@ -6,6 +6,7 @@ import { valueAt } from "../../../shared/value-edit.ts";
 import type { Fields } from "../connect/fields.ts";
 import { fieldsByVariable } from "../environment/formats.ts";
 import { isPlainSecret } from "../environment/secret-references.ts";
+import { looksLikeSecret } from "./looks-like-secret.ts";
 import { leftOut, nothingRead, type ReadValues, readInto, variablesField } from "./read-values.ts";
 
 /** Sets the fields that variables are named after, `SVC_TIMEOUT` for `svc.timeout`. Others are problems, unless ignored. */
@@ -49,23 +50,6 @@ export function assignToEnvironment(found: FoundVariables, fields: Fields): Read
 
 function ambiguous(name: string, paths: readonly (string | undefined)[]): string {
   return `${name} is ambiguous: it may be any of ${paths.join(", ")}.`;
-}
-
-/** Parts of names that mostly have secrets as their values. */
-const secretName =
-  /PASSW(?:OR)?D|PASSPHRASE|PASSCODE|SECRET|CREDENTIAL|TOKEN(?!I[ZS])|(?:KEYS?|PWD|CREDS?)\d*(?:_|$)|(?:^|_)(?:(?:PG|SSH|DB)?PASS|AUTH|PAT|SALT|JWT|WEBHOOK|DSN)\d*(?:_|$)/i;
-
-/** URLs with a password or a long user name, long texts of letters and digits, and texts that name a secret in them. */
-const secretTexts = [
-  /:\/\/(?:[^\s/:@]*:(?!\d+\/)[^\s@]{1,1000}|[^\s/:@]{16,})@/,
-  /^(?=.*[0-9])(?:(?=.*[A-Za-z])[A-Za-z0-9]{16,}|(?=.*[a-z])(?=.*[A-Z])[\w+/=-]{24,})$/,
-  /^(?:[srp]k_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|SG\.|eyJ[\w-]+\.)|hooks\.slack\.com|-----BEGIN /,
-  /(?:passw(?:or)?d|pwd|secret|token|key|sig(?:nature)?)["']?\s*[=:]\s*[^\s]|\bbearer\s+[^\s]|^basic\s+[^\s]+$/i,
-];
-
-/** Whether the text of a variable is, by its name or by itself, more likely a secret than not. */
-export function looksLikeSecret({ name, text }: FoundVariable): boolean {
-  return (secretName.test(name) || secretTexts.some(one => one.test(text))) && isPlainSecret(text);
 }
 
 /** What a person should know before changes become active: secrets in clear text, and texts that run commands. Quotes no values. */

@@ -24,16 +24,19 @@ export type ImportFormat = (typeof importFormats)[number];
 /** The format of a file by its name, and for env files by their first line. */
 export function formatOfFile(file: string, content: string): ImportFormat {
   const name = basename(file).toLowerCase();
+  const ofEnvFile = () => (hasExportMark(content) ? "env" : "dotenv");
   if (/\.json$/.test(name)) return "json";
-  if (/^\.env(\..+)?$|\.env$/.test(name)) return hasExportMark(content) ? "env" : "dotenv";
-  if (/^\.envrc(\..+)?$|\.sh$/.test(name)) return "sh";
+  if (/^\.env(\..+)?$|\.env$/.test(name)) return ofEnvFile();
+  if (/(^|\.)envrc(\..+)?$|\.sh$/.test(name)) return "sh";
   if (/\.fish$/.test(name)) return "fish";
   if (/\.ps1$/.test(name)) return "pwsh";
   if (/^\.?mise(\..+)?\.toml$/.test(name) || (name === "config.toml" && basename(dirname(file)) === "mise"))
     return "mise";
   if (/^(docker-)?compose(\..+)?\.ya?ml$/.test(name)) return "compose";
   if (/\.ya?ml$/.test(name)) return "yaml";
-  return /\.toml$/.test(name) ? "toml" : "json";
+  if (/\.toml$/.test(name)) return "toml";
+  // Such as prod.env.local and env.example.
+  return /(^|\.)env(\.|$)/.test(name) ? ofEnvFile() : "json";
 }
 
 export interface ImportedFile {

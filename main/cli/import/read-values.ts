@@ -63,7 +63,7 @@ export function valuesIn(root: JsonObject, fields: Fields, ignoreUnknown: boolea
   read.notes.push(...leftOut("there is no such field", skipped));
   const scopes = new Set([...fields.keys()].map(path => splitConfigPath(path)?.scope));
   if (read.problems.length > 0 && !Object.keys(isFile ? config : root).some(name => scopes.has(name)))
-    read.problems.push("It has none of the scopes. To say where in it values are, and for which fields: --map FILE");
+    read.problems.unshift("It has none of the scopes. To say where in it values are, and for which fields: --map FILE");
   return read;
 }
 

@@ -6,7 +6,6 @@ import dotenv from "dotenv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { environmentText } from "../../../main/cli/environment/formats.ts";
-import { looksLikeSecret } from "../../../main/cli/import/assign-variables.ts";
 import { formatOfFile, type ImportFormat, readImportedFile } from "../../../main/cli/import/file-formats.ts";
 import { readFish, readPowerShell, readShell } from "../../../main/cli/import/read-shell.ts";
 import { markedText } from "../../../main/files/utf8-text.ts";
@@ -304,23 +303,16 @@ test("the time for a long script grows with its lines only", () => {
   expect(notes.at(-1)).toContain("it names V19999");
 });
 
-test("what looks like a secret does so by its name, or by its text", () => {
-  const long = "q7Wz0pLk3TgX9vBn5sRd2mYc 0123456789abcdef0123456789abcdef -----BEGIN".split(" ");
-  for (const name of "DB_PASSWORD PGPASS STRIPE_KEY GH_PAT auth_token SLACK_WEBHOOK".split(" "))
-    expect([name, looksLikeSecret({ name, text: "x" })]).toEqual([name, true]);
-  for (const name of "dbPassword PASSWORD2 AUTHTOKEN TS_AUTHKEY SSHPASS CREDS".split(" "))
-    expect([name, looksLikeSecret({ name, text: "x" })]).toEqual([name, true]);
-  const inside = [
-    ...["postgres://me:p/w@shop.test/db", "https://0123456789abcdefg@shop.test", "Server=db;Password=x"],
-    ...["https://shop.test/?token=x", '{"private_key": "x"}', "Authorization: Bearer x", "\n-----BEGIN KEY-----"],
-    ...["0x4c0883a69102937d6231", "AKIAIOSFODNN7EXAMPLE", "ghp_x", "eyJhbGciOiJub25lIn0.e30."],
-  ];
-  for (const text of inside) expect([text, looksLikeSecret({ name: "A", text })]).toEqual([text, true]);
-  for (const text of ["https://me:pw@shop.test", ...long.slice(0, 2), `${long[2]} RSA PRIVATE KEY-----\nx`])
-    expect([text, looksLikeSecret({ name: "A", text })]).toEqual([text, true]);
-  for (const name of "MODE KEYBOARD PATH COMPASS_HEADING PATTERN TOKENIZER".split(" "))
-    expect([name, looksLikeSecret({ name, text: "x" })]).toEqual([name, false]);
-  for (const text of ["https://shop.test:80/a@b", "src/long/path/without/capitals-9", "2026-11-30T15:00:00.000Z"])
-    expect([text, looksLikeSecret({ name: "A", text })]).toEqual([text, false]);
-  for (const text of ["cmd://pass/token", ""]) expect(looksLikeSecret({ name: "API_TOKEN", text })).toBe(false);
+test.each<[ImportFormat, string]>([
+  ["sh", ".envrc .envrc.private prod.envrc prod.envrc.local envrc deploy.sh"],
+  ["dotenv", ".env .env.local .ENV.json5 prod.env prod.env.local wiki.env.sample env.example env"],
+  ["yaml", "prod.env.yaml values.yml"],
+  ["toml", "prod.env.toml"],
+  ["mise", "mise.toml .mise.prod.toml mise/config.toml"],
+  ["compose", "compose.yaml docker-compose.prod.yml"],
+  ["fish", "a.fish"],
+  ["pwsh", "a.ps1"],
+  ["json", "values.json .env.json environment envrcs -"],
+])("is read as %s by its name: %s", (format, names) => {
+  for (const name of names.split(" ")) expect([name, formatOfFile(name, "A=1\n")]).toEqual([name, format]);
 });
