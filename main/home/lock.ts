@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
+import { accessSync, chmodSync, closeSync, constants, lstatSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describeCause } from "../files/describe-cause.ts";
 import { systemErrorCode } from "../files/file-system.ts";
@@ -13,16 +13,18 @@ export interface Lock {
 
 /**
  * Takes the home's lock: an exclusive SQLite transaction, which uses a kernel lock, so a crash releases it. Undefined if another
- * process holds it.
+ * process holds it. `isOfHome`: false for a lock elsewhere, whose existing file keeps its mode.
  */
-export function takeLock(path: string): Lock | undefined {
+export function takeLock(path: string, isOfHome = true): Lock | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile())
     throw new HomeError(`${path} is not a regular file. Remove it and start again.`);
   // SQLite would make it readable by all users. An existing file is never opened here: closing it would release every lock
   // that this process holds on it.
   if (stats === undefined) makeLockFile(path);
-  else if (process.platform !== "win32") chmodSync(path, 0o600);
+  else if (isOfHome && process.platform !== "win32") chmodSync(path, 0o600);
+  // Of a file that this user may only read, SQLite would let everybody have the lock.
+  accessSync(path, constants.W_OK);
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(path);

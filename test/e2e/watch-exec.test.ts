@@ -238,6 +238,22 @@ test("a file beside the state that is no lock of one is left as it is", async ()
   expect([readFileSync(lock, "utf8"), statSync(lock).mode & 0o777]).toEqual(["x\n", 0o644]);
 });
 
+test("an existing empty file beside the state is locked without any change of it", async () => {
+  await using home = await makeShop();
+  const { start, hasState } = await withCommand(home);
+  const lock = join(home.workFolder, "state.json.lock");
+  await writeFile(lock, "", { mode: 0o644 });
+  const before = statSync(lock);
+  using first = start();
+  await hasState();
+  using second = start();
+  expect(await second.ended).toBe(3);
+  first.process.kill("SIGTERM");
+  await first.ended;
+  const { mode, ino, size, ctimeMs } = statSync(lock);
+  expect(before).toMatchObject({ mode, ino, size, ctimeMs });
+});
+
 test("where the history does not reach back it gets all values, and is told so", async () => {
   await using home = await makeCommandHome();
   await addShop(home, ["svc.timeout=7", "--repo", "shop"]);

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -100,6 +100,19 @@ describe("the home's lock", () => {
     expect(await takeElsewhere(path)).toBe("busy");
     lock?.release();
     expect(await takeElsewhere(path)).toBe("taken");
+  });
+
+  test("is not taken on a file that the user may only read: everybody would get it", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "lock");
+    await writeFile(path, "", { mode: 0o444 });
+    await chmod(folder.path, 0o755);
+    const code = `
+      import { takeLock } from ${JSON.stringify(resolve(import.meta.dirname, "../../../main/home/lock.ts"))};
+      if (process.getuid?.() === 0) process.setuid(65534);
+      try { takeLock(process.argv[1], false); console.log("taken"); } catch ({ code }) { console.log(code); }`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code, path]);
+    expect([stdout.trim(), (await stat(path)).mode & 0o777]).toEqual(["EACCES", 0o444]);
   });
 
   test("stays with the first daemon when a second one in the same process is refused", async () => {
