@@ -3,16 +3,19 @@
  * FOLDER` to write them into another folder. Those of small windows are only for review and are not committed. A picture that a document
  * shows has a .txt with what it says, by which test/screen/pictures.test.ts sees whether it is current.
  */
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
 import { launchBrowser } from "../test/helpers/browser.ts";
+import { temporaryFolder } from "../test/helpers/temporary-folder.ts";
 import { startPreviewDemo } from "./demo-preview.ts";
 import { pictures, picturesInDocuments, startDemo, whatItSays } from "./demo-screen.ts";
 import { drawTerminal, recordTerminal } from "./terminal-picture.ts";
 
 const [target] = process.argv.slice(2);
 const folder = target === undefined ? join(import.meta.dirname, "../docs/pictures") : resolve(target);
+/** Where the home is, as the pictures say. */
+const shownHome = "/tmp/repoconf-demo";
 const sizes = [
   { width: 1440, height: 900 },
   { width: 900, height: 700 },
@@ -21,9 +24,8 @@ const sizes = [
 
 await mkdir(folder, { recursive: true });
 await writeFile(join(folder, "terminal.svg"), drawTerminal(await recordTerminal()));
-// The path is visible in the screenshots, so it has to be the same each time.
-const home = join(tmpdir(), "repoconf-demo");
-await rm(home, { recursive: true, force: true });
+const temporary = await temporaryFolder();
+const home = join(temporary.path, "demo");
 await mkdir(home);
 const demo = await startDemo(home);
 await using browser = await launchBrowser();
@@ -36,19 +38,20 @@ for (const viewport of sizes) {
       const page = await demo.show(picture, browser, { viewport, colorScheme });
       // Wait for events from the daemon and for fonts.
       await page.waitForLoadState("networkidle");
+      await showSamePath(page);
       const suffix = viewport.width === 1440 ? "" : `-${viewport.width}`;
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}${suffix}.png`) });
       if (suffix === "" && colorScheme === "light" && shown.includes(name))
-        await writeFile(join(folder, `${name}.txt`), await whatItSays(page, home));
+        await writeFile(join(folder, `${name}.txt`), await whatItSays(page, shownHome));
       await page.context().close();
     }
   }
 }
 await demo.close();
-await rm(home, { recursive: true, force: true });
 
-await mkdir(home);
-const preview = await startPreviewDemo(home);
+const previewFolder = join(temporary.path, "preview");
+await mkdir(previewFolder);
+const preview = await startPreviewDemo(previewFolder);
 for (const width of [1440, 360]) {
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await preview.show(browser, { viewport: { width, height: 900 }, colorScheme });
@@ -59,5 +62,13 @@ for (const width of [1440, 360]) {
   }
 }
 await preview.close();
-await rm(home, { recursive: true, force: true });
+await temporary[Symbol.asyncDispose]();
 process.exit(0);
+
+/** The home is another folder each time, and a picture of the same page is to be the same: the page shows one path for all. */
+async function showSamePath(page: Page): Promise<void> {
+  await page.evaluate(`(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(${JSON.stringify(home)}, ${JSON.stringify(shownHome)});
+  })()`);
+}
