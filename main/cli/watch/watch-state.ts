@@ -30,7 +30,7 @@ export function lockWatchState(file: string): Lock {
     // Such as a package manager's.
     if (stats !== undefined && (!stats.isFile() || stats.size > 0))
       throw new CommandError(`${path} is no lock of a state. It is left as it is: name another file for the state.`);
-    // An existing empty one is used, whoever made it: nothing is written to it, and some disks have no modes by which to know ours.
+    // An existing empty one is used, even if another program made it: nothing is written to it, and some disks have no modes to know ours by.
     lock = takeLock(path, false);
   } catch (error) {
     if (error instanceof CommandError) throw error;
