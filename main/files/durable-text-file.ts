@@ -177,6 +177,11 @@ export class DurableTextFile implements Adapter<string> {
     });
   }
 
+  /** Resolves when the prepared text is on the disk. Throws the system's error. */
+  async preparedSynced(): Promise<void> {
+    await this.#prepared?.stamp;
+  }
+
   /** Drops the prepared text, which will not be written. */
   async dropPrepared(): Promise<void> {
     const prepared = this.#prepared;

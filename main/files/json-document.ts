@@ -157,6 +157,12 @@ export class JsonDocument {
     }
   }
 
+  /** Like `prepare`, and waits until the text is on the disk. */
+  async prepareSynced(value: JsonObject): Promise<void> {
+    await this.prepare(value);
+    await this.#file.preparedSynced();
+  }
+
   /** Drops the prepared text, which will not be written. */
   dropPrepared(): Promise<void> {
     return this.#file.dropPrepared();

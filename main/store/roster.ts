@@ -24,7 +24,13 @@ import type { Actor, NewRepository, Recognition, RepositorySummary } from "./typ
 /** See `SharedStore`. */
 interface SharedRepositories {
   readonly additions: {
-    add(id: string, metadata: RepositoryMetadata, actor: Actor, assertFree: () => void): Promise<void>;
+    add(
+      id: string,
+      metadata: RepositoryMetadata,
+      files: RepositoryFiles,
+      by: Actor,
+      assertFree: () => void,
+    ): Promise<void>;
     cloneOf(remote: string): string | undefined;
   };
   left(id: string): Promise<void> | undefined;
@@ -97,11 +103,12 @@ export class Roster {
     });
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { name, ...place, inTree, ...ofBase(more) };
-    if (shared !== undefined) await shared.additions.add(id, metadata, actor, assertFree);
-    else
-      await files.home.write(homeFileOf(metadata, {}, paths)).catch(error => {
-        throw storageFailure(id, error);
-      });
+    const content = homeFileOf(metadata, {}, paths);
+    // The log comes first, but it has no folders: for ours there is a place on the disk before.
+    await (shared === undefined ? files.home.write(content) : files.home.prepareSynced(content)).catch(error => {
+      throw storageFailure(id, error);
+    });
+    await shared?.additions.add(id, metadata, files, actor, assertFree).finally(() => files.home.dropPrepared());
     const added = repositories.get(id) ?? repositories.open(id, { files, addedBy: actor });
     if (!added.isRead) await added.refresh();
     events.publish({ kind: "added", state: added.state });

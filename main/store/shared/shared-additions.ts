@@ -9,7 +9,7 @@ import type { StoreContext } from "../context.ts";
 import type { Journals } from "../history/journals.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { AppendError, type Commit, type Committed } from "../log/commit-log.ts";
-import type { RepositoryMetadata } from "../mirror/repository-files.ts";
+import type { RepositoryFiles, RepositoryMetadata } from "../mirror/repository-files.ts";
 import { keepAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { causeOf, storageFailure } from "../storage-failure.ts";
@@ -56,10 +56,16 @@ export class SharedAdditions {
   }
 
   /**
-   * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `assertFree`
-   * throws if its id is in use by now. Throws that, or RepoconfError 1108.
+   * Adds a repository of this machine. It is in the log before it has a file: if the log cannot be reached, nothing is added. `files`: the
+   * prepared one. `assertFree` throws if its id is in use by now. Throws that, or RepoconfError 1108.
    */
-  async add(id: string, metadata: RepositoryMetadata, actor: Actor, assertFree: () => void): Promise<void> {
+  async add(
+    id: string,
+    metadata: RepositoryMetadata,
+    files: RepositoryFiles,
+    actor: Actor,
+    assertFree: () => void,
+  ): Promise<void> {
     const { log, clock } = this.#context;
     const { name, remote } = metadata;
     const lineage = randomBytes(4).toString("hex");
@@ -74,7 +80,7 @@ export class SharedAdditions {
     let begun: Promise<unknown> | undefined;
     try {
       await appendWithRetry(log, make, undefined, committed => {
-        begun = this.#begin(id, committed, metadata);
+        begun = this.#begin(id, committed, metadata, files);
       });
     } catch (error) {
       if (!(error instanceof AppendError && error.isOutcomeUnknown)) throw storageFailure(id, error);
@@ -85,10 +91,15 @@ export class SharedAdditions {
   }
 
   /** Opens a repository that the log has just begun. Reading it also writes its file. */
-  async #begin(id: string, committed: Committed<Commit>, metadata: RepositoryMetadata): Promise<SharedRepository> {
+  async #begin(
+    id: string,
+    committed: Committed<Commit>,
+    metadata: RepositoryMetadata,
+    files?: RepositoryFiles,
+  ): Promise<SharedRepository> {
     // Known before its file exists, so that the file does not count as a new repository.
     const indexed = { id, ...metadata, revision: 0, health: [], modified: 0, stamps: {} };
-    const added = this.#parts.repositories.open(id, { commits: [committed], indexed });
+    const added = this.#parts.repositories.open(id, { commits: [committed], indexed, ...(files && { files }) });
     // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
     await added.refresh();
     return added;

@@ -1,10 +1,11 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
-import { type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { freezeHome } from "../../../helpers/frozen-home.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
 import { hasRepositories, makeSharedWorld, type SharedWorld, sees, set } from "../../../helpers/shared-world.ts";
 
@@ -174,5 +175,39 @@ describeWithNats("the file of a repository that another machine added", () => {
     const health = async () => (await desk.owner.call("repo/list")).result[0]?.health;
     await until(async () => (await health())?.length === 1, "the missing file");
     expect(await health()).toMatchObject([{ code: 1106, message: "shop.json is missing" }]);
+  });
+});
+
+describeWithNats("a repository that this machine adds", () => {
+  test("keeps its folder over a kill, or is not added at all, from whichever write on the disk is full", async () => {
+    await using world = await makeSharedWorld();
+    await using desk = await world.start("desk");
+    const fileSystem = watchFileSystem();
+    await using laptop = await world.start("laptop", { fileSystem });
+    const replies: string[] = [];
+    const added: string[] = [];
+    for (let room = 0, isFull = true; isFull; room++) {
+      let left = room;
+      isFull = false;
+      fileSystem.before = ({ operation }) => {
+        if (!operation.startsWith("write") || left-- > 0) return;
+        isFull = true;
+        throw systemError("ENOSPC");
+      };
+      const id = `shop${room}`;
+      const path = join(laptop.homeFolder, "..", id);
+      await mkdir(path);
+      const { errors } = await laptop.owner.call("repo/add", { id, name: id, path });
+      await using killed = await freezeHome(laptop.homeFolder);
+      fileSystem.before = () => {};
+      replies.push(errors.map(({ code, message }) => `${code} ${message.includes("nothing was changed")}`).join());
+      if (errors.length === 0) added.push(id);
+      await hasRepositories(desk, added.length);
+      await using restarted = await startTestDaemon({ clock: world.server.clock, home: killed.path });
+      const found = (await restarted.owner.call("repo/list")).result;
+      expect(found.map(one => [one.id, one.path])).toEqual(added.map(one => [one, join(laptop.homeFolder, "..", one)]));
+    }
+    expect(replies[0]).toBe("1108 true");
+    expect(new Set(replies)).toEqual(new Set(["1108 true", ""]));
   });
 });
