@@ -15,8 +15,6 @@ const maxInTooltip = 1_000;
 
 /** A column. */
 export interface GridField extends MatrixField {
-  /** Whether its values have been counted. */
-  readonly isCounted: boolean;
   readonly scope: string;
   /** The name without the scope. */
   readonly name: string;

@@ -13,7 +13,7 @@ export interface ColumnsProps {
 }
 
 /** The header with the fields and the most common value of each. */
-export function GridHead({ fields, columns }: ColumnsProps) {
+export function GridHead({ fields, columns, isCounted }: ColumnsProps & { readonly isCounted: boolean }) {
   const sort = useScreen(state => state.matrixView.sort);
   return (
     <Part role="row" className="matrix-head" aria-rowindex={1}>
@@ -36,7 +36,7 @@ export function GridHead({ fields, columns }: ColumnsProps) {
             >
               <strong>{one.schema.title ?? one.name}</strong>
               <code>{one.field}</code>
-              <span className="hint">{maxText(one)}</span>
+              <span className="hint">{isCounted ? maxText(one) : "…"}</span>
               {one.count !== undefined && <SortButton field={one} sort={sort} />}
               <span className="matrix-edge" aria-hidden="true" onPointerDown={event => drag(event, one.field, size)} />
             </Part>
@@ -86,8 +86,7 @@ function drag(event: PointerEvent<HTMLElement>, field: string, size: number): vo
   edge.addEventListener("lostpointercapture", () => edge.removeEventListener("pointermove", move), { once: true });
 }
 
-function maxText({ schema, isCounted, of, count, value, like }: GridField): string {
-  if (!isCounted) return "…";
+function maxText({ schema, of, count, value, like }: GridField): string {
   if (count === undefined) return "masked";
   return `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`;
 }

@@ -29,6 +29,8 @@ const [moreRows, moreColumns] = [6, 2];
 interface GridProps {
   readonly rows: readonly RepositoryEntry[];
   readonly fields: readonly GridField[];
+  /** Whether the values of the fields have been counted. */
+  readonly isCounted: boolean;
   readonly selection: GridSelection;
   readonly selected: SelectedCells;
   onSelection(selection: GridSelection): void;
@@ -47,7 +49,7 @@ interface GridProps {
  * glance down a column shows a field's value everywhere. Only visible cells are rendered and requested.
  */
 export function Grid(props: GridProps) {
-  const { rows, fields, selection, selected, cellOf, onSelection, onEdit, onReset, onCopy, onSight } = props;
+  const { rows, fields, isCounted, selection, selected, cellOf, onSelection, onEdit, onReset, onCopy, onSight } = props;
   const view = useScreen(state => state.matrixView);
   const scroller = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
@@ -187,7 +189,7 @@ export function Grid(props: GridProps) {
       onMouseMove={onMouseMove}
     >
       <div role="presentation" style={{ width: horizontal.getTotalSize(), height: vertical.getTotalSize() }}>
-        <GridHead fields={fields} columns={shownColumns} />
+        <GridHead fields={fields} columns={shownColumns} isCounted={isCounted} />
         {shownRows.map(({ index, start }) => {
           const entry = rows[index];
           return (

@@ -42,14 +42,13 @@ export function MatrixPage({ query }: { readonly query: string }) {
         const { scope, field } = splitConfigPath(one.field) ?? { scope: "", field: "" };
         return {
           ...one,
-          isCounted,
           scope,
           name: field,
           schema: findField(scopes, scope, field) ?? { ...unknownSchema, default: null },
           scopeSchema: scopes.find(one => one.scope === scope)?.schema,
         };
       }),
-    [matrix, isCounted, scopes],
+    [matrix, scopes],
   );
   const fields = useMemo(
     () => (view.isOfDifferences ? withDifferences(allFields, pending) : allFields),
@@ -93,6 +92,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
           <Grid
             rows={rows}
             fields={fields}
+            isCounted={isCounted}
             selection={selection}
             selected={selected}
             cellOf={cellOf}

@@ -211,6 +211,7 @@ describeScreen("the matrix", () => {
     await page.getByRole("link", { name: "Matrix" }).click();
     await reads(page.getByRole("main"), "3 repositories, 20 fields, counting their values…");
     await poll(() => announced(page, "blog")).toBe("30 seconds, stored");
+    await reads(header(page, "svc.timeout"), "…");
     await cellsOf(page, "shop").first().click();
     await requests.untilHeld();
     requests.releaseAll();
