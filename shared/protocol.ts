@@ -44,6 +44,9 @@ export interface ChangeArguments {
 /** The shells that have a hook. */
 export type HookShell = "bash" | "zsh" | "fish" | "pwsh";
 
+/** Arguments that may be left out, or null. */
+type Optional<Arguments> = { readonly [Name in keyof Arguments]?: Arguments[Name] | null };
+
 /** Which part of a long list. */
 export interface PageArguments {
   readonly limit?: number | null;
@@ -78,21 +81,12 @@ export interface OperationArgumentsByName {
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   /** `inside`: a JSON pointer to what is inside the value, whose place is told. */
-  "config/explain": {
-    readonly repo?: string | null;
-    readonly path?: string | null;
-    readonly field?: string | null;
-    readonly inside?: string;
-  };
+  "config/explain": Optional<{ repo: string; path: string; field: string }> & { readonly inside?: string };
   /** `path`: a folder in the repository. */
   "config/hook": { readonly path: string; readonly shell: HookShell };
   "config/search": PageArguments & { readonly query: string };
   "config/matrix": { readonly query: string; readonly after?: string | null };
-  "config/cells": {
-    readonly repo?: string | readonly string[] | null;
-    readonly fields?: readonly string[] | null;
-    readonly after?: string | null;
-  };
+  "config/cells": Optional<{ repo: string | readonly string[]; fields: readonly string[]; after: string }>;
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
@@ -104,7 +98,8 @@ export interface OperationArgumentsByName {
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & Omit<OperationArgumentsByName["config/explain"], "inside">;
   "history/search": PageArguments & {
-    readonly query: string /** Only entries of this batch. */;
+    readonly query: string;
+    /** Only entries of this batch. */
     readonly batch?: string | null;
   };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
@@ -127,7 +122,8 @@ export interface OperationArgumentsByName {
     /** Whether the values are in the folder's `.repoconf.json`. If left out: if the folder has one. */
     readonly inTree?: boolean | null;
   };
-  "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };
+  /** At least one of `name`, `path` and `favourite`. */
+  "repo/update": Optional<{ repo: string; name: string; path: string; favourite: boolean }>;
   "repo/remove": { readonly repo?: string | null };
   "repo/scan": { readonly path: string };
   /** `path`: as a person types it, perhaps not to its end. */
@@ -306,6 +302,8 @@ export interface RepositoryEntry {
   readonly base?: string;
   /** With `base`: as git calls the worktree, and its number among those of its repository, from 1. */
   readonly linked?: { readonly name: string; readonly slot: number };
+  /** The person of this home has marked it. */
+  readonly favourite?: true;
   readonly revision: number;
   /** The number of stored fields that this key may read. */
   readonly modified: number;

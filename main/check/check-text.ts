@@ -8,11 +8,9 @@ import { shortened } from "../../shared/shortened.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Scopes } from "../scopes/scopes.ts";
 import { isConfig } from "../store/mirror/repository-files.ts";
+import { homeMembers } from "../store/mirror/repository-metadata.ts";
 import { interpretConfig, type Locate, type Rules } from "../store/values/interpret.ts";
 import { presentPath, withNewNames } from "../store/values/renamed-fields.ts";
-
-/** The known members of a repository's file. The daemon keeps unknown ones but ignores them. */
-const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree", "config"]);
 
 /**
  * The problems that the daemon would report for a repository's file, or for a work tree's `.repoconf.json`, if there were no earlier
@@ -107,7 +105,7 @@ export function isError(problem: HealthProblem, scopes: Scopes): boolean {
 
 /** Reports unknown members: a typo such as `confg` would silently disable everything in it. */
 function unknownMembers(json: JsonText): HealthProblem[] {
-  const names = Object.keys(json.value).filter(name => !members.has(name));
+  const names = Object.keys(json.value).filter(name => !homeMembers.has(name));
   const reported = names.slice(0, limits.problemsOfFile);
   const places = json.locate(reported.map(name => [name]));
   return reported.map((name, index) => ({

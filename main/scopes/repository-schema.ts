@@ -11,6 +11,7 @@ const metadataProperties: JsonObject = {
   name: { type: "string", minLength: 1, description: "The name of the repository." },
   path: { type: "string", description: "The absolute path of its work tree." },
   remote: { type: "string", description: "What it is a clone of (HOST/PATH), in a home with a shared log." },
+  favourite: { type: "boolean", description: "Whether it is one of your favourites." },
   inTree: { type: "boolean", description: "Whether the values are stored in the work tree's .repoconf.json." },
 };
 

@@ -13,8 +13,8 @@ import { isElsewhere } from "./hand-edits/own-folder.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
-import { ofBase } from "./mirror/linked-name.ts";
-import { homeFileOf, RepositoryFiles, type RepositoryMetadata } from "./mirror/repository-files.ts";
+import { RepositoryFiles } from "./mirror/repository-files.ts";
+import { homeFileOf, type MetadataChanges, ofBase, type RepositoryMetadata } from "./mirror/repository-metadata.ts";
 import { moveAside } from "./removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
@@ -145,7 +145,7 @@ export class Roster {
   }
 
   /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
-  update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
+  update(id: string, changes: MetadataChanges): Promise<RepositorySummary> {
     const { repositories, shared } = this.#options;
     return this.#lock(async () => {
       const repository = await repositories.load(id);

@@ -99,6 +99,8 @@ export interface RepositoryInfo {
   readonly base?: string;
   /** With `base`. */
   readonly linked?: LinkedName;
+  /** The person of this home has marked it. Other machines of a shared log do not know. */
+  readonly favourite?: true;
   readonly revision: number;
   readonly health: readonly HealthProblem[];
 }

@@ -1,13 +1,17 @@
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { shell } from "../shell.ts";
+import { daemon } from "../state/connection.ts";
 import { copyText } from "../state/copy.ts";
 import { openDialog } from "../state/dialog.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { type ScreenState, screenStore, shownRepository } from "../state/store.ts";
 import type { Action } from "./action.ts";
 
 /** What a person can do with the repository that the page shows. */
 export const repositoryActions: readonly Action[] = [
+  mark(true, "Add this repository to favourites", "Add to favourites"),
+  mark(false, "Remove this repository from favourites", "Remove from favourites"),
   change("rename", "Rename this repository…", "Rename…"),
   change("move", "Tell where this repository's folder is…", "Its folder…"),
   copy("path", "Copy the path of its folder", "Copy path", ({ path }) => path),
@@ -27,6 +31,30 @@ function change(dialog: "rename" | "move" | "remove", title: string, short: stri
     },
     run: () => openDialog(dialog),
   };
+}
+
+function mark(favourite: boolean, title: string, short: string): Action {
+  return {
+    ...{ id: favourite ? "mark-repository" : "unmark-repository", title, short, group: "This repository" },
+    applies: state => {
+      const entry = shownRepository(state);
+      return entry !== undefined && (entry.favourite === true) !== favourite;
+    },
+    run: () => {
+      const entry = shownRepository(screenStore.getState());
+      if (entry !== undefined) void setFavourite(entry, favourite);
+    },
+  };
+}
+
+async function setFavourite({ id, name }: RepositoryEntry, favourite: boolean): Promise<void> {
+  const about = `favourite ${id}`;
+  try {
+    await daemon().run("repo/update", { repo: id, favourite });
+    notify("done", favourite ? `Added ${name} to favourites.` : `Removed ${name} from favourites.`, about);
+  } catch (error) {
+    notify("problem", messageOf(error), about);
+  }
 }
 
 function copy(

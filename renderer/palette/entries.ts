@@ -27,6 +27,8 @@ export interface Entry<Action extends Command> {
 type PlaceEntry = Entry<never>;
 
 export const maxEntries = 50;
+/** The maximum of favourites without a query: there has to be room for commands. */
+const maxFavourites = 12;
 /** The maximum of repositories that match the first word and whose fields are searched for the rest. */
 const maxNamed = 8;
 
@@ -41,7 +43,8 @@ interface EntriesState {
 /**
  * Prepares what does not depend on the query, such as the names of many repositories.
  * @param actions The applicable actions.
- * @returns The entries for a query, best first, at most `maxEntries`. Without a query: recent places, then commands.
+ * @returns The entries for a query, best first, at most `maxEntries`. Without a query: recent places, favourites, then
+ * commands.
  */
 export function entriesIn<Action extends Command>(
   state: EntriesState,
@@ -55,8 +58,10 @@ export function entriesIn<Action extends Command>(
   return typed => {
     const query = typed.trim();
     const fieldsShown = shown === undefined ? [] : fieldsOf(shown, state.scopes);
-    if (query === "")
-      return [...new Set([...recentEntries(state, always), ...always, ...fieldsShown])].slice(0, maxEntries);
+    if (query === "") {
+      const entries = [...recentEntries(state, always), ...favouritesOf(state), ...always, ...fieldsShown];
+      return [...new Set(entries)].slice(0, maxEntries);
+    }
     const [first = "", ...more] = query.split(/\s+/);
     const named = more.length === 0 ? [] : fuzzysort.go(first, names, { limit: maxNamed }).map(({ obj }) => obj);
     const fields = named.filter(({ id }) => id !== shown?.id).flatMap(repo => fieldsOf(repo, state.scopes));
@@ -77,6 +82,13 @@ function entryOfAction<Action extends Command>(action: Action): Entry<Action> {
 function entryOfRepository({ id, name, path }: RepositoryEntry): PlaceEntry {
   const place = { page: "repo", view: "fields", repo: id } as const;
   return { id: `repo ${id}`, title: name, detail: path ?? id, kind: "Repository", target: { place } };
+}
+
+/** The favourites that are not among the recent places anyway. */
+function favouritesOf({ repositories = [], recent }: EntriesState): readonly PlaceEntry[] {
+  const others = new Set(recent.map(place => (place.page === "repo" ? place.repo : undefined)));
+  const favourites = repositories.filter(({ id, favourite }) => favourite && !others.has(id));
+  return favourites.slice(0, maxFavourites).map(entry => ({ ...entryOfRepository(entry), kind: "Favourite" }));
 }
 
 function viewsOf({ id, name }: RepositoryEntry): readonly PlaceEntry[] {

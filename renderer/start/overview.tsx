@@ -3,6 +3,7 @@ import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
 import { FirstSteps } from "./first-steps.tsx";
 import { RecentRepositories } from "./recent-repositories.tsx";
+import { RepositoryList } from "./repository-list.tsx";
 import { ToDo } from "./to-do.tsx";
 
 /** With fewer files than this, reading them takes less time than reading the message. */
@@ -40,6 +41,7 @@ export function Overview({ onAdd }: { onAdd(): void }) {
       {repositories.length + problems.length > 0 && (
         <>
           <ToDo repositories={repositories} />
+          <RepositoryList title="Favourites" entries={repositories.filter(({ favourite }) => favourite)} />
           <RecentRepositories />
           <section aria-labelledby="overview-recent">
             <h2 id="overview-recent">Changed since yesterday</h2>

@@ -13,3 +13,12 @@ export function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] 
     return Number(one !== above) - Number(other !== otherAbove) || byName(one, other);
   });
 }
+
+/** Those of `inOrder` with the favourites first. A linked worktree stays with its repository: if one is a favourite, all of them come first. */
+export function favouritesFirst(entries: readonly RepositoryEntry[]): readonly RepositoryEntry[] {
+  const together = ({ id, base }: RepositoryEntry) => base ?? id;
+  const first = new Set(entries.filter(({ favourite }) => favourite).map(together));
+  if (first.size === 0) return entries;
+  const isFirst = (entry: RepositoryEntry) => first.has(together(entry));
+  return [...entries.filter(isFirst), ...entries.filter(entry => !isFirst(entry))];
+}

@@ -1,4 +1,4 @@
-import { ChevronRight } from "lucide-react";
+import { ChevronRight, Star } from "lucide-react";
 import { memo } from "react";
 import { problemsIn } from "../../shared/health.ts";
 import type { TreeRow } from "./rows.ts";
@@ -60,7 +60,7 @@ export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
 function RowContent({ row }: { readonly row: TreeRow }) {
   switch (row.kind) {
     case "repository": {
-      const { name, path, health, modified } = row.entry;
+      const { name, path, favourite, health, modified } = row.entry;
       const [problem] = problemsIn(health);
       return (
         <>
@@ -87,6 +87,12 @@ function RowContent({ row }: { readonly row: TreeRow }) {
               <span className="count" title={`${modified} modified`}>
                 {modified}
                 <span className="visually-hidden"> modified</span>
+              </span>
+            )}
+            {favourite && (
+              <span className="mark-favourite" title="Favourite">
+                <Star size="0.875rem" fill="currentColor" aria-hidden="true" />
+                <span className="visually-hidden">favourite</span>
               </span>
             )}
           </span>

@@ -6,6 +6,7 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortValue } from "../parts/short-value.ts";
 import { schemaOfEdit } from "../state/edit-masks.ts";
 import type { Selection } from "../state/place.ts";
+import { favouritesFirst } from "../state/repository-order.ts";
 import { editKey, type OpenRepository, orDefault, type ScreenState } from "../state/store.ts";
 
 interface RowPlace {
@@ -49,7 +50,8 @@ type RowsState = Pick<
 /** The rows of the tree from top to bottom. With a query: only matches and their ancestors. */
 export function treeRows(state: RowsState): TreeRow[] {
   const matches = matchesOf(state);
-  const entries = (state.repositories ?? []).filter(({ id }) => matches === undefined || matches.has(id));
+  const matching = (state.repositories ?? []).filter(({ id }) => matches === undefined || matches.has(id));
+  const entries = favouritesFirst(matching);
   const edits = new Map<string, number>();
   for (const { repo } of state.pending.values()) edits.set(repo, (edits.get(repo) ?? 0) + 1);
   const rows: TreeRow[] = [];

@@ -39,7 +39,8 @@ export async function mergeRepository(
       ({ revision = to.revision } = changed ?? {});
     }
     const isMoved = from.path !== undefined && to.path === undefined;
-    if (isMoved) await client.run("repo/update", { repo: to.id, path: from.path });
+    const passedOn = { ...(isMoved && { path: from.path }), ...(from.favourite && { favourite: true }) };
+    if (Object.keys(passedOn).length > 0) await client.run("repo/update", { repo: to.id, ...passedOn });
     const removed = await client.run("repo/remove", { repo: from.id });
     if (options.json) return printJson({ repo: to.id, ...removed });
     const kept = removed.movedTo === undefined ? "" : ` Its file was moved to ${removed.movedTo}`;

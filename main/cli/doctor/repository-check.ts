@@ -9,12 +9,8 @@ import type { JsonDocument } from "../../files/json-document.ts";
 import { findOtherPointers, inTreeFileName } from "../../git/work-tree.ts";
 import { WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
-import {
-  type FileStamps,
-  type RepositoryContent,
-  RepositoryFiles,
-  type RepositoryMetadata,
-} from "../../store/mirror/repository-files.ts";
+import { type FileStamps, type RepositoryContent, RepositoryFiles } from "../../store/mirror/repository-files.ts";
+import { homeMembers, type RepositoryMetadata } from "../../store/mirror/repository-metadata.ts";
 import type { IndexedRepository } from "../../store/state/repository-index.ts";
 import type { StorePaths } from "../../store/types.ts";
 import { interpretConfig, type Rules } from "../../store/values/interpret.ts";
@@ -24,7 +20,6 @@ import { goneWorktree } from "../connect/worktrees.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
-const homeMembers = ["$schema", "name", "path", "remote", "inTree", "base", "linked", "config"];
 
 /** The result of checking one repository's files. */
 export interface CheckedRepository {
@@ -148,25 +143,21 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
   const findings: Finding[] = [];
   const report = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
     findings.push(make(check, message, action, placeIn(id, document, locate(document, [member]))));
-  const { name, path, inTree } = home.value;
+  const { name, path } = home.value;
   if (typeof name !== "string" || name === "") {
     report(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
   }
   if (path !== undefined && (typeof path !== "string" || !isAbsolute(path))) {
     report(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
   }
-  if (inTree !== undefined && typeof inTree !== "boolean") {
-    report(
-      home,
-      "inTree",
-      `"inTree" is neither true nor false; it is treated as false`,
-      "Fix it in an editor.",
-      problem,
-    );
+  for (const member of ["inTree", "favourite"]) {
+    const value = home.value[member];
+    if (value === undefined || typeof value === "boolean") continue;
+    const message = `"${member}" is neither true nor false; it is treated as false`;
+    report(home, member, message, "Fix it in an editor.", problem);
   }
   for (const member of Object.keys(home.value)) {
-    if (!homeMembers.includes(member))
-      report(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
+    if (!homeMembers.has(member)) report(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
     if (member !== "config" || tree === undefined) continue;
     report(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
   }

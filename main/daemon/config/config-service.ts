@@ -15,7 +15,7 @@ import type {
 import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import { configAt, historyFrom } from "../../store/history/repository-history.ts";
-import { ofBase } from "../../store/mirror/linked-name.ts";
+import { ofBase } from "../../store/mirror/repository-metadata.ts";
 import { explainLayers } from "../../store/repository/repository-layers.ts";
 import type { Store } from "../../store/store.ts";
 import type { LastChange, RecordedChange, RepositoryInfo, RepositoryState, StoreEvent } from "../../store/types.ts";
@@ -224,11 +224,11 @@ export class ConfigService {
   /** A repository's state as the caller may see it; undefined if it may see nothing of it. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
-    const { id, name, path, inTree, revision } = state;
+    const { id, name, path, inTree, favourite, revision } = state;
     const stored = "stored" in state && state.stored ? storedOf(state, this.#scopes) : undefined;
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller, id, state.health, this.#scopes);
-    const place = { ...(path !== undefined && { path }), inTree, ...ofBase(state) };
+    const place = { ...(path !== undefined && { path }), inTree, ...ofBase(state), ...(favourite && { favourite }) };
     return this.#withFindings(caller, { id, name, ...place, revision, modified, health });
   }
 

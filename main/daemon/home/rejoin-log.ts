@@ -31,6 +31,7 @@ interface NamedRepository {
 
 interface Had extends NamedRepository {
   readonly path: string | undefined;
+  readonly favourite: true | undefined;
   readonly stored: Config;
 }
 
@@ -40,8 +41,8 @@ const pollInterval = 50;
 
 /**
  * Reads the shared log of a home from its beginning, and puts what it has in the place of what the home had, which is kept aside. Each
- * repository keeps its folder. No daemon may run on the home. Undefined if the home follows the log already. Throws HomeError; the home
- * is then unchanged.
+ * repository keeps its folder, and stays a favourite. No daemon may run on the home. Undefined if the home follows the log already.
+ * Throws HomeError; the home is then unchanged.
  */
 export async function rejoinShared(home: Home): Promise<Rejoined | undefined> {
   await using held = await holdHome(home);
@@ -85,10 +86,11 @@ async function readInto(
   const found = await withStore(held, address, async store => {
     if (!(await isCaughtUp(store))) throw new HomeError(`The home is unchanged: ${whyBehind(store)}`);
     const differing: Rejoined["differing"][number][] = [];
-    for (const { id, name, path, stored } of had) {
+    for (const { id, name, path, favourite, stored } of had) {
       const state = await store.repositories.read(id);
       if (state === undefined) continue;
-      if (path !== undefined) await store.roster.update(id, { path });
+      if (path !== undefined || favourite)
+        await store.roster.update(id, { ...(path !== undefined && { path }), ...(favourite && { favourite }) });
       const fields = diffConfigs(state.stored ?? {}, stored).map(({ scope, field }) => joinConfigPath(scope, field));
       if (fields.length > 0) differing.push({ id, name, fields });
     }
@@ -103,8 +105,8 @@ async function readInto(
 async function everythingIn(store: Store): Promise<Had[]> {
   const had: Had[] = [];
   for (const id of store.repositories.ids()) {
-    const { name = id, path, stored = {} } = (await store.repositories.read(id)) ?? {};
-    had.push({ id, name, path, stored });
+    const { name = id, path, favourite, stored = {} } = (await store.repositories.read(id)) ?? {};
+    had.push({ id, name, path, favourite, stored });
   }
   return had;
 }

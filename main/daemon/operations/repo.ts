@@ -101,15 +101,17 @@ export function repositoryOperations(
       return { result };
     },
 
-    "repo/update": async ({ repo, name, path }, { caller }) => {
+    "repo/update": async ({ repo, name, path, favourite }, { caller }) => {
       requireOwner(caller);
       const id = existing(store, repo);
-      if (!name && !path) throw new RepoconfError(1101, "Pass a new name, a new path, or both.");
+      if (!name && !path && typeof favourite !== "boolean")
+        throw new RepoconfError(1101, "Pass at least one of name, path and favourite.");
       const folder = path && (await existingFolder(path, id));
       if (folder) await finder.assertPlaceOf(id, folder);
       const { remote: _, ...result } = await store.roster.update(id, {
         ...(name && { name }),
         ...(folder && { path: folder }),
+        ...(typeof favourite === "boolean" && { favourite }),
       });
       await marks.settled();
       return { result };

@@ -59,11 +59,7 @@ const grant = {
         { const: "*" },
         {
           type: "array",
-          items: {
-            description: "a repository id",
-            type: "string",
-            pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-          },
+          items: { description: "a repository id", type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" },
         },
       ],
     },
@@ -230,6 +226,7 @@ export const argumentSchemas = {
       repo: optionalString,
       name: { type: ["string", "null"], minLength: 1, maxLength: 200 },
       path: optionalString,
+      favourite: optionalBoolean,
     },
   },
   "repo/remove": { type: "object", properties: { repo: optionalString } },

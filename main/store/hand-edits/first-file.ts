@@ -2,7 +2,8 @@ import { applyConfigEdits, type Config, configEntries } from "../../../shared/co
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { StoreContext } from "../context.ts";
 import type { TextRecord } from "../history/record.ts";
-import { homeFileOf, type RepositoryFiles } from "../mirror/repository-files.ts";
+import type { RepositoryFiles } from "../mirror/repository-files.ts";
+import { homeFileOf } from "../mirror/repository-metadata.ts";
 import { causeOf } from "../storage-failure.ts";
 import type { CommittedState, RepositoryState } from "../types.ts";
 

@@ -9,6 +9,7 @@ import { applyCommit } from "../apply-commit.ts";
 import type { ChangeRecord } from "../history/record.ts";
 import { type Commit, type Committed, ConflictError } from "../log/commit-log.ts";
 import { startingPoint } from "../mirror/recovery.ts";
+import { describedBy } from "../mirror/repository-metadata.ts";
 import type { StartingPoint } from "../mirror/starting-point.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure, unreadableJournal } from "../storage-failure.ts";
@@ -220,7 +221,7 @@ export class HandEditReader {
     const entry = this.#proposed("file", editsOf(diffConfigs(this.#context.committed.target, point.before.target)));
     this.#context.committed = applyCommit(this.#context.committed, entry, entry.documents[0]).state;
     this.#context.mirror.waitForEdit(point);
-    if (content.kind === "good") this.#context.current = { ...this.#context.current, ...content.metadata };
+    if (content.kind === "good") this.#context.current = describedBy(this.#context.current, content.metadata);
     this.#context.reports.onMetadata(this.#context.current);
   }
 
@@ -264,7 +265,7 @@ export class HandEditReader {
       // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
       this.#context.mirror.recentWrites.forget();
       const problem = problemOfFirst(this.#context, content.problem);
-      this.#context.show({ ...whole, ...content.metadata, broken: problem }, [problem], first);
+      this.#context.show({ ...describedBy(whole, content.metadata), broken: problem }, [problem], first);
       this.#context.reports.onMetadata(this.#context.current);
       return this.#context.store.scopes.defaults;
     }

@@ -1,10 +1,9 @@
 import { lstatSync } from "node:fs";
-import { basename, dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
-import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
+import { isJsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
-import { isRepositoryId } from "../../../shared/repository-id.ts";
 import {
   type DurableTextFileOptions,
   type FileStamp,
@@ -13,24 +12,12 @@ import {
 } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
-import { isRemote } from "../../git/git-remote.ts";
 import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
 import { type RecordedFolder, WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { LinkedName, StorePaths } from "../types.ts";
+import type { StorePaths } from "../types.ts";
 import { fileProblem, shapeProblem } from "./file-problems.ts";
-import { readLinked } from "./linked-name.ts";
-
-export interface RepositoryMetadata {
-  readonly name: string;
-  readonly path?: string;
-  /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
-  readonly remote?: string;
-  readonly inTree: boolean;
-  /** See `RepositoryInfo`. */
-  readonly base?: string;
-  readonly linked?: LinkedName;
-}
+import { type RepositoryMetadata, readMetadata } from "./repository-metadata.ts";
 
 /** What the files of a repository hold now, or why they cannot be used. */
 export type RepositoryContent =
@@ -241,23 +228,6 @@ export class RepositoryFiles {
   }
 }
 
-/** The content of a repository's file in the home. */
-export function homeFileOf(
-  { name, path, remote, inTree, base, linked }: RepositoryMetadata,
-  config: Config,
-  { repositorySchemaFile }: Pick<StorePaths, "repositorySchemaFile">,
-): JsonObject {
-  const metadata = { name, ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-  return inTree
-    ? { ...metadata, inTree: true, ...(base !== undefined && linked && { base, linked: { ...linked } }) }
-    : { $schema: `../${basename(repositorySchemaFile)}`, ...metadata, config };
-}
-
-/** The content of the file of a local layer. */
-export function localFileOf(config: Config, paths: Pick<StorePaths, "repositorySchemaFile">): JsonObject {
-  return { $schema: `../${basename(paths.repositorySchemaFile)}`, config };
-}
-
 /** Cache of verified objects; they are immutable. */
 const configs = new WeakSet<object>();
 
@@ -277,21 +247,6 @@ function stampNow(path: string): FileStamp | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
-function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
-  const { name, path, remote, inTree, base, linked } = value;
-  return {
-    name: typeof name === "string" && name !== "" ? name : id,
-    ...(typeof path === "string" && isAbsolute(path) && { path }),
-    ...(isRemote(remote) && { remote }),
-    inTree: inTree === true && typeof path === "string" && isAbsolute(path),
-    ...(inTree === true &&
-      typeof base === "string" &&
-      isRepositoryId(base) &&
-      base !== id && { base, linked: readLinked(id, linked) }),
-  };
 }
 
 /** As the index keeps it for thousands of files: only what tells versions of a file apart. */

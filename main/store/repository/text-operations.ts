@@ -1,8 +1,9 @@
 import { filterConfig } from "../../../shared/config.ts";
+import { sameJson } from "../../../shared/json.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
-import { homeFileOf, localFileOf } from "../mirror/repository-files.ts";
+import { homeFileOf, localFileOf, type MetadataChanges, withMetadata } from "../mirror/repository-metadata.ts";
 import { keepAside } from "../removed-files.ts";
 import type { RepositoryContext } from "../state/repository-context.ts";
 import { storageFailure } from "../storage-failure.ts";
@@ -21,10 +22,10 @@ export class TextOperations {
   }
 
   /**
-   * Rewrites name and path in the file of the home. Only that file must be valid: if an in-tree repository's folder was moved, the path
-   * is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
+   * Rewrites name, path and `favourite` in the file of the home. Only that file must be valid: if an in-tree repository's folder was
+   * moved, the path is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
-  async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
+  async changeMetadata(changes: MetadataChanges): Promise<void> {
     const { id, files, mirror, store } = this.#context;
     const { home } = files;
     const end = store.clock.monotonic() + foreignEditTime;
@@ -32,9 +33,12 @@ export class TextOperations {
     await mirror.locked(async () => {
       for (;;) {
         if (this.#reader.isRemoved || home.status.kind !== "good") throw this.#reader.notWritable();
+        const changed = withMetadata(home.value, changes);
+        // Unless somebody has just edited the file, it has all of it.
+        if (sameJson(changed, home.value) && !(await files.isTouched())) break;
         try {
           if (files.values === home) await mirror.beginReplacing();
-          await home.write({ ...home.value, ...changes });
+          await home.write(changed);
           if (files.values === home) this.#reader.lateEdits.endLater();
           else await home.dropReplaced().catch(() => {});
           break;

@@ -17,6 +17,7 @@ import { type Commit, type Committed, type Forgetting, numberIn, type SnapshotPa
 import { documentCommit, whoOf } from "../log/document-commits.ts";
 import type { Mirror } from "../mirror/mirror.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
+import type { MetadataChanges } from "../mirror/repository-metadata.ts";
 import type { OpenRepository } from "../repository/repositories.ts";
 import type { DocumentCommit, RepositoryState } from "../types.ts";
 
@@ -31,7 +32,7 @@ export interface SharedRepository extends OpenRepository, RecordedDocument, Held
   readonly files: RepositoryFiles;
   readonly mirror: Mirror;
   readonly writer: { writeLast(): Promise<void> };
-  readonly text: { changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> };
+  readonly text: { changeMetadata(changes: MetadataChanges): Promise<void> };
   refresh(): Promise<void>;
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;
   applyRemote(committed: Committed<Commit>, document: DocumentCommit, isPart: boolean): void;

@@ -14,6 +14,7 @@ import {
   type Renaming,
   type Snapshots,
 } from "../log/commit-log.ts";
+import type { MetadataChanges } from "../mirror/repository-metadata.ts";
 import { moveAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { storageFailure } from "../storage-failure.ts";
@@ -150,11 +151,7 @@ export class SharedStore {
   }
 
   /** Writes a new name or folder of a repository into its file, as soon as nothing else writes to it. */
-  async #describe(
-    repository: SharedRepository,
-    number: LogNumber,
-    changes: { readonly name: string } | { readonly path: string },
-  ): Promise<void> {
+  async #describe(repository: SharedRepository, number: LogNumber, changes: MetadataChanges): Promise<void> {
     const unfinished = { number };
     this.#descriptions.add(unfinished);
     await repository
@@ -164,11 +161,11 @@ export class SharedStore {
   }
 
   /** The folder of a removed clone goes to the other repository of its remote: `repo merge` made them one. */
-  async #passOnFolder({ path, remote }: RepositoryState, number: LogNumber): Promise<void> {
+  async #passOnFolder({ path, remote, favourite }: RepositoryState, number: LogNumber): Promise<void> {
     if (path === undefined || remote === undefined) return;
     const [id, ...others] = this.additions.withoutFolder(remote);
     const heir = id !== undefined && others.length === 0 ? this.#parts.repositories.get(id) : undefined;
-    if (heir !== undefined) await this.#describe(heir, number, { path });
+    if (heir !== undefined) await this.#describe(heir, number, { path, ...(favourite && { favourite }) });
   }
 
   async #prepareDocument(

@@ -9,9 +9,9 @@ import { activeAfter, activeValues, type NewCommit, positioned } from "../apply-
 import type { StoreContext } from "../context.ts";
 import type { Journal } from "../history/journal.ts";
 import { type Commit, type Committed, type OpenedLog, positionOf } from "../log/commit-log.ts";
-import { ofBase } from "../mirror/linked-name.ts";
 import { Mirror } from "../mirror/mirror.ts";
 import type { FileStamps, RepositoryContent, RepositoryFiles } from "../mirror/repository-files.ts";
+import { ofBase } from "../mirror/repository-metadata.ts";
 import type { Actor, CommittedState, DocumentCommit, LogNumber, RepositoryState, StoreEvent } from "../types.ts";
 import {
   type Interpretation,
@@ -107,9 +107,9 @@ export class RepositoryContext {
     this.journal = journal;
     this.mirror = new Mirror(files, journal, store.log, store.clock, () => this.committed);
     this.origin = store.log.shared ?? {};
-    const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
+    const { name = id, path, remote, favourite, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
-    const metadata = { id, name, ...place, inTree, ...ofBase(indexed) };
+    const metadata = { id, name, ...place, inTree, ...ofBase(indexed), ...(favourite && { favourite }) };
     this.current = { ...metadata, revision, position, health, stored: undefined };
     this.committed = { lineage: "", revision, position, target: {}, valid: {} };
   }
@@ -244,7 +244,9 @@ export class RepositoryContext {
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.reports;
-    const isSameMetadata = (["name", "path", "inTree", "base"] as const).every(one => before[one] === after[one]);
+    const isSameMetadata = (["name", "path", "inTree", "base", "favourite"] as const).every(
+      one => before[one] === after[one],
+    );
     // Others know the state in the index.
     if (!isSameMetadata && (!first || this.given.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
