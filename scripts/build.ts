@@ -11,9 +11,9 @@ import { build, mergeConfig, type UserConfig } from "vite";
 import browser from "../vite.browser.config.ts";
 import command from "../vite.config.ts";
 import electron from "../vite.electron.config.ts";
-import oneShot from "../vite.one-shot.config.ts";
 import preload from "../vite.preload.config.ts";
 import screen from "../vite.renderer.config.ts";
+import singleFiles from "../vite.single-file.config.ts";
 import { publishBuild } from "./publish-build.ts";
 
 const project = join(import.meta.dirname, "..");
@@ -22,11 +22,11 @@ const dist = join(project, "dist");
 /** What each part of the build puts into a folder. */
 const parts: { readonly [name: string]: (folder: string) => Promise<void> } = {
   command: async folder => {
-    await bundle(oneShot, folder);
+    for (const file of singleFiles) await bundle(file, folder);
     await bundle(command, folder);
     const entry = join(folder, "repoconf.js");
     await makeExecutable(entry);
-    // Makes the file of compiled code (main/cli/load-one-shot.ts) for this Node.
+    // Makes the file of compiled code (main/cli/load-compiled.ts) for this Node. The other two are made by the first daemon.
     await once(spawn(process.execPath, [entry, "hook", "bash"], { stdio: "ignore" }), "exit");
   },
   browser: folder => bundle(browser, join(folder, "browser")),

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // The command's entry point. It imports nothing that fails on an older Node, so that it can print that it is too old.
-import { loadOneShot } from "./load-one-shot.ts";
+import { indexOfCommand } from "./command-place.ts";
+import { type Compiled, loadCompiled } from "./load-compiled.ts";
 import type { OneShotName } from "./one-shot/run.ts";
 
 // As in main/client/needed-node.ts; a command that is one request loads one file.
 const [neededMajor, neededMinor] = [22, 13];
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-/** The commands that mostly are one request to a running daemon. The build makes a file of its own for them (vite.one-shot.config.ts). */
+/** The commands that mostly are one request to a running daemon. The build makes a file of its own for them. */
 const oneShot: { readonly [Name in OneShotName]: true } = {
   get: true,
   set: true,
@@ -30,21 +31,56 @@ if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
   process.exitCode = 1;
 } else {
   if (major < 24) hideSqliteWarning();
-  const [name = "", ...args] = process.argv.slice(2);
+  const args = process.argv.slice(2);
+  const name = args[indexOfCommand(args)] ?? "";
+  if (name === "daemon") await runDaemon();
   // With options for Node, the long way may have a debugger to close.
   if (isOneShot(name) && !process.env["NODE_OPTIONS"]) await runShort(name, args);
   // Node keeps the compiled code of what it loads from here on beside it, if it may write there.
   process.getBuiltinModule("node:module").enableCompileCache(`${import.meta.dirname}/compiled`);
-  await (await import("./program.ts")).runProgram(process.argv);
+  await (await import("./program.ts")).runCommand(process.argv, name);
 }
 
 async function runShort(name: OneShotName, args: readonly string[]): Promise<void> {
-  const short = loadOneShot(`${import.meta.dirname}/one-shot.js`);
-  const home = await short?.runOneShot(name, args);
+  // Of the options that may precede the name, only -C is often there.
+  const isElsewhere = args[0] === "-C" && args[2] === name;
+  if (isElsewhere ? !enter(args[1] ?? "") : args[0] !== name) return;
+  const rest = args.slice(isElsewhere ? 3 : 1);
+  const short = load<typeof import("./one-shot/run.ts")>("one-shot");
+  if (short === undefined) return;
+  short.keepCode("all functions");
+  const home = await short.exports.runOneShot(name, rest);
   if (home === undefined) return;
-  const { startOrEnd } = await import("./connect/start-or-end.ts");
-  await startOrEnd(home);
-  await short?.runOneShot(name, args);
+  const start = load<typeof import("./connect/start-or-end.ts")>("start-or-end");
+  if (start === undefined) return;
+  start.keepCode("all functions");
+  await start.exports.startOrEnd(home);
+  await short.exports.runOneShot(name, rest);
+}
+
+/** Changes to a folder, which the long way then finds as an absolute path. False if it cannot, which the long way says. */
+function enter(folder: string): boolean {
+  try {
+    process.chdir(folder);
+  } catch {
+    return false;
+  }
+  process.argv[3] = process.cwd();
+  return true;
+}
+
+async function runDaemon(): Promise<void> {
+  const daemon = load<typeof import("./daemon-program.ts")>("daemon");
+  if (daemon !== undefined) return daemon.exports.runDaemonCommand(process.argv, () => daemon.keepCode("what has run"));
+  // There is no build, as in some tests. A bundler does not follow this.
+  const source = `${import.meta.dirname}/daemon-program.ts`;
+  const program: typeof import("./daemon-program.ts") = await import(source);
+  return program.runDaemonCommand(process.argv, () => {});
+}
+
+/** A part of the command that is one file of the build; undefined if there is no such build. */
+function load<Exports>(name: string): Compiled<Exports> | undefined {
+  return loadCompiled<Exports>(`${import.meta.dirname}/${name}.js`);
 }
 
 function isOneShot(name: string): name is OneShotName {

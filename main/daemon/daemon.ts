@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home/home.ts";
 import { privateFile } from "../home/prepare-home.ts";
+import { preferredPort } from "../home/settings.ts";
 import { StartProgress } from "../home/start-progress.ts";
 import { defaultRescanInterval } from "../store/hand-edits/hand-edit-watcher.ts";
 import { type Clock, systemClock } from "../time/clock.ts";
@@ -38,8 +39,6 @@ import { Connections } from "./socket/connections.ts";
 import { createDispatch } from "./socket/dispatch.ts";
 import { ConcurrencyLimit } from "./socket/fairness/concurrency-limit.ts";
 import { KeyBudget } from "./socket/fairness/key-budget.ts";
-
-export const preferredPort = 7420;
 
 export interface DaemonOptions {
   /** The home's folder, absolute. */

@@ -11,6 +11,9 @@ import type { Clock } from "../time/clock.ts";
 import type { Home } from "./home.ts";
 import { privateFile } from "./prepare-home.ts";
 
+/** The port of the daemon unless settings or arguments name another one. */
+export const preferredPort = 7420;
+
 export const settingsSchema = {
   type: "object",
   properties: {

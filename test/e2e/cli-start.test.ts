@@ -1,7 +1,13 @@
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Script } from "node:vm";
 import { expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 import { loadedBy, reportLoaded } from "../helpers/report-loaded.ts";
-import { runRepoconf } from "../helpers/spawned-daemon.ts";
+import { projectFolder, runRepoconf, startProcess } from "../helpers/spawned-daemon.ts";
+
+const compiled = `.js.${process.versions.v8}-${process.arch}`;
 
 test("--version loads no command and no client", async () => {
   const { code, errorOutput } = await runRepoconf(["--version"], { nodeArguments: reportLoaded });
@@ -33,8 +39,7 @@ test("the first command after a stop loads what starts the daemon, and not the l
   const { output, errorOutput } = await home.run(["get", "svc.timeout"], { nodeArguments: reportLoaded });
   expect(output).toBe("41\n");
   const { files } = loadedBy(errorOutput);
-  expect(files.some(name => name.startsWith("start-or-end-"))).toBe(true);
-  expect(files.filter(name => /^(program|session|client|get|daemon)-/.test(name))).toEqual([]);
+  expect(files.filter(name => !name.endsWith(compiled))).toEqual(["repoconf.js", "one-shot.js", "start-or-end.js"]);
 });
 
 test("the first command says why no daemon can be started, once, and ends with the same status as others", async () => {
@@ -47,4 +52,40 @@ test("the first command says why no daemon can be started, once, and ends with t
   expect(told.errorOutput).toMatch(/^repoconf: Could not start a daemon for .*format 99.*\n$/);
   expect(await home.run(["repo", "list"])).toEqual(told);
   await home.refuse(4, ["get", "svc.timeout", "--no-start"], /No daemon is running/);
+});
+
+test("the first command works in a relative folder that -C names", async () => {
+  await using home = await makeCommandHome();
+  await mkdir(join(home.workFolder, "inner"));
+  await home.succeed(["repo", "add", ".", "--id", "shop"]);
+  await home.succeed(["stop"]);
+  expect(await home.succeed(["-C", "inner", "get", "svc.timeout"])).toBe("900\n");
+  await home.succeed(["stop"]);
+  // Any option before the name takes the long way.
+  expect(await home.succeed(["-C", "inner", "--json", "get", "svc.timeout"])).toBe("900\n");
+});
+
+test("a daemon is one file, of which it keeps the code that V8 has compiled for its start", async () => {
+  await using home = await makeCommandHome();
+  const built = join(home.workFolder, "dist");
+  await mkdir(built);
+  for (const name of ["repoconf.js", "daemon.js"]) await copyFile(join(projectFolder, "dist", name), join(built, name));
+  await writeFile(join(built, "package.json"), '{"type":"module"}');
+  const start = async () => {
+    const options = { environment: { REPOCONF_HOME: home.homeFolder } };
+    const daemon = startProcess(process.execPath, [...reportLoaded, join(built, "repoconf.js"), "daemon"], options);
+    await until(() => daemon.output().includes("is running"), "the daemon");
+    daemon.process.kill("SIGTERM");
+    expect(await daemon.ended).toBe(0);
+    return loadedBy(daemon.errorOutput()).files;
+  };
+  const name = `daemon${compiled}`;
+  expect(await start()).toEqual(["repoconf.js", "daemon.js", name]);
+  const kept = await readFile(join(built, name));
+  const source = await readFile(join(built, "daemon.js"), "utf8");
+  expect(kept.toString("latin1", 0, 16)).toBe(source.slice(-16));
+  // V8 refuses code that was compiled with other flags than its own.
+  expect(new Script(source, { cachedData: kept.subarray(16) }).cachedDataRejected).toBe(false);
+  await start();
+  expect(await readFile(join(built, name))).toEqual(kept);
 });

@@ -3,23 +3,23 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../helpers/daemon.ts";
 import { openKeptMemory } from "../helpers/kept-memory.ts";
-import { loadedBy, reportLoaded, sourcesIn } from "../helpers/report-loaded.ts";
+import { ranBy, reportRun } from "../helpers/report-loaded.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const mebibyte = 1024 ** 2;
 
-test("a daemon with its own log does not load the code of shared logs, backups, metrics and clients", async () => {
-  await using daemon = await spawnDaemon(["--port", "0"], undefined, reportLoaded);
+test("a daemon with its own log runs no code of shared logs, backups, metrics and clients", async () => {
+  await using daemon = await spawnDaemon(["--port", "0"], undefined, reportRun);
   const client = await connectClient(daemon.url, daemon.ownerKey);
   await client.call("repo/add", { name: "shop", id: "shop" });
   await client.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });
   expect(await daemon.end("SIGTERM")).toBe(0);
-  const loaded = [...sourcesIn(loadedBy(daemon.errorOutput()).files)];
-  expect(loaded).toEqual(expect.arrayContaining(["main/daemon/daemon.ts", "main/store/log/file-log.ts", "socket.io"]));
+  const ran = [...ranBy(daemon.errorOutput())];
+  expect(ran).toEqual(expect.arrayContaining(["main/daemon/daemon.ts", "main/store/log/file-log.ts", "socket.io"]));
   const foreign =
     /^(@nats-io|prom-client|tweetnacl|socket\.io-client|main\/client\/|main\/cli\/(backup|doctor|get|session)\b|.*\/stream-log\.ts$)/;
-  expect(loaded.filter(name => foreign.test(name))).toEqual([]);
+  expect(ran.filter(name => foreign.test(name))).toEqual([]);
 });
 
 test("an indexed repository that nobody read takes at most two kilobytes, and memory used during startup is freed", async () => {

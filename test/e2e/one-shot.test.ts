@@ -30,6 +30,7 @@ async function requestsDuring(work: () => Promise<unknown>): Promise<string[]> {
 /** Commands that take the short way, with the operations that they ask for. */
 const short: readonly (readonly [operations: string, ...args: string[]])[] = [
   ["config/list", "get", "svc.timeout"],
+  ["config/list", "-C", ".", "get", "svc.timeout"],
   ["config/list", "get", "svc.timeout", "--repo", "shop", "--json"],
   ["config/list", "get", "svc.timeout", "svc.services.web.image", "--with-revision"],
   ["config/set", "set", "svc.timeout=31"],
@@ -111,6 +112,7 @@ describe.runIf(process.platform !== "win32")("a command that is one request over
 
   test.each<[why: string, ...args: string[]]>([
     ["a question for help", "get", "--help"],
+    ["another folder, and one that does not exist", "-C", "./missing", "get", "svc.timeout"],
     ["an option that is not known", "get", "svc.timeout", "--colour"],
     ["an option that is given twice", "get", "svc.timeout", "--repo", "shop", "--repo", "shop"],
     ["an option without its value", "set", "svc.timeout=1", "--reason"],

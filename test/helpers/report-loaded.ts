@@ -8,9 +8,9 @@ import fs from "node:fs";
 import { registerHooks } from "node:module";
 const files = [];
 const { readFileSync } = fs;
-// The short way's own file is no module (main/cli/load-one-shot.ts).
+// These files are no modules (main/cli/load-compiled.ts).
 fs.readFileSync = (path, ...rest) => {
-  if (/one-shot\\.js/.test(path)) files.push(path.split("/").at(-1));
+  if (/(one-shot|start-or-end|daemon)\\.js/.test(path)) files.push(path.split("/").at(-1));
   return readFileSync(path, ...rest);
 };
 registerHooks({ load(url, context, next) { if (url.startsWith("file:")) files.push(url.split("/").at(-1)); return next(url, context); } });
@@ -32,13 +32,39 @@ export function loadedBy(errorOutput: string): {
   return JSON.parse(/^loaded: (.*)$/m.exec(errorOutput)?.[1] ?? "{}");
 }
 
-/** The modules, by path, and the packages in files of the build, which names each in a comment before its text. */
+/** Writes to standard error, when a daemon ends, where the functions begin that it has called of its file of the build. */
+const runProgram = `
+import fs from "node:fs";
+import { Session } from "node:inspector";
+const session = new Session();
+session.connect();
+session.post("Profiler.enable");
+session.post("Profiler.startPreciseCoverage", { callCount: false, detailed: false });
+process.on("exit", () => session.post("Profiler.takePreciseCoverage", (_, { result }) => {
+  const { functions } = result.find(({ url }) => url.endsWith("/dist/daemon.js"));
+  const starts = functions.flatMap(({ ranges: [{ count, startOffset }] }) => (count > 0 ? [startOffset] : []));
+  fs.writeSync(2, "ran: " + JSON.stringify(starts) + "\\n");
+}));`;
+
+/** Arguments for Node. */
+export const reportRun = ["--import", `data:text/javascript,${encodeURIComponent(runProgram)}`];
+
+/** The modules, by path, and the packages of which a daemon has called functions. */
+export function ranBy(errorOutput: string): ReadonlySet<string> {
+  const text = readFileSync(join(projectFolder, "dist/daemon.js"), "utf8");
+  const modules = [...text.matchAll(moduleComments)];
+  const starts: readonly number[] = JSON.parse(/^ran: (.*)$/m.exec(errorOutput)?.[1] ?? "[]");
+  return new Set(starts.flatMap(start => nameOf(modules.findLast(({ index }) => index < start)) ?? []));
+}
+
+/** The build names each module in a comment before its text. */
+const moduleComments = /^\t?\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
+const nameOf = (match: readonly string[] | undefined) => match?.[1] ?? match?.[2];
+
+/** The modules, by path, and the packages in files of the build. */
 export function sourcesIn(files: readonly string[]): ReadonlySet<string> {
   const texts = files.map(name =>
     readFileSync(join(projectFolder, "dist", /^(repoconf|one-shot)\.js$/.test(name) ? name : `chunks/${name}`), "utf8"),
   );
-  const named = /^\t?\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
-  return new Set(
-    texts.flatMap(text => [...text.matchAll(named)].map(([, library, module]) => library ?? module ?? "")),
-  );
+  return new Set(texts.flatMap(text => [...text.matchAll(moduleComments)].map(match => nameOf(match) ?? "")));
 }

@@ -98,7 +98,7 @@ export const mutants = [
   }),
   ...killedBy("S8", "test/e2e/ui.test.ts", {
     "the terminal check before the daemon prints a link": {
-      file: "main/cli/commands/daemon.ts",
+      file: "main/cli/run-daemon.ts",
       find: "isTerminal() && !mayResolveLocalhostOverNetwork()",
       replace: "daemon.url && !mayResolveLocalhostOverNetwork()",
       name: "is printed on a terminal only",

@@ -43,8 +43,9 @@ test("npm run release creates the package, an SBOM and correct checksums", async
 test("the package is small, and has no Electron and no script that runs when it is installed", async () => {
   const files = (await readdir(installed, { recursive: true })).filter(path => !path.startsWith("node_modules"));
   const sizes = await Promise.all(files.map(async path => (await stat(join(installed, path))).size));
-  // The library that speaks to coding agents is 0.8 MiB of it, which only repoconf mcp loads.
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(6.5 * 1024 * 1024);
+  // The library that speaks to coding agents is 0.8 MiB of it, which only repoconf mcp loads. The file of the daemon is 2.4 MiB: half of it
+  // is in the chunks of commands too, which halves the processor time of a start.
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(8 * 1024 * 1024);
   expect(files.filter(path => /electron|\.map$|^(main|test|renderer)\//.test(path))).toEqual([]);
   const shipped = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
   // No scripts at all: some tools run even `prepare`, which fails where nothing can be built.

@@ -33,7 +33,7 @@ export async function startDaemonInBackground(
   for (const deadline = new StartDeadline(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
     for (;;) {
-      const over = await Promise.race([started.ended, delay(25, undefined)]);
+      const over = await Promise.race([started.ended, delay(10, undefined)]);
       const endpoint = await findDaemon(home);
       if (endpoint !== undefined) return endpoint;
       if (over === undefined && !(await deadline.hasPassed())) continue;

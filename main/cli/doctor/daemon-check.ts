@@ -152,7 +152,7 @@ async function describeAbsence(home: Home): Promise<Finding> {
 /** Checks whether the daemon has, or would get, its preferred port. `preferred` is the port in the settings, if any. */
 export async function checkPort(endpoint: Endpoint | undefined, preferred: number | undefined): Promise<Finding> {
   const check = "port";
-  const { preferredPort } = await import("../../daemon/daemon.ts");
+  const { preferredPort } = await import("../../home/settings.ts");
   const port = preferred ?? preferredPort;
   if (endpoint !== undefined && new URL(endpoint.url).port === `${port}`) return good(check, `${port}`);
   if (!(await isTaken(port))) {

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createDaemon, type Daemon, type DaemonOptions, preferredPort } from "../../../main/daemon/daemon.ts";
+import { createDaemon, type Daemon, type DaemonOptions } from "../../../main/daemon/daemon.ts";
+import { preferredPort } from "../../../main/home/settings.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** Starts a daemon without the port option that the shared fixture always sets. */

@@ -1,0 +1,10 @@
+import packageJson from "../../package.json" with { type: "json" };
+import { addDaemonCommand, type DaemonCommandOptions } from "./commands/daemon.ts";
+import { runDaemon } from "./run-daemon.ts";
+import { assembleProgram, runProgram } from "./run-program.ts";
+
+/** Runs `repoconf daemon`, which is a file of its own in the build, and exits. `onRunning` is called once it runs. */
+export function runDaemonCommand(argv: readonly string[], onRunning: () => void): Promise<void> {
+  const run = (options: DaemonCommandOptions) => runDaemon(options, packageJson.version, onRunning);
+  return runProgram(argv, async () => assembleProgram([program => addDaemonCommand(program).action(run)]));
+}

@@ -1,0 +1,72 @@
+/** The length of the text that the build puts at the end of such a file: a hash of what is before it. */
+const idLength = 16;
+
+export interface Compiled<Exports> {
+  readonly exports: Exports;
+  /**
+   * Keeps compiled code for the next load, if none was kept and this user may: of all functions, or of those that have run until now.
+   * V8's flags must be as they were at the load.
+   */
+  keepCode(of: "all functions" | "what has run"): void;
+}
+
+/**
+ * Loads a file of the build that is a single expression (vite.single-file.config.ts), with the code that V8 has compiled of it before: to
+ * compile it takes longer than to run it. That code is in a file beside it, one for each version of V8. Undefined if there is no such build.
+ */
+export function loadCompiled<Exports>(filename: string): Compiled<Exports> | undefined {
+  // Not imported: on a Node that is too old, the entry must still be able to say so.
+  const { readFileSync } = process.getBuiltinModule("node:fs");
+  const { Script } = process.getBuiltinModule("node:vm");
+  let source: string;
+  try {
+    source = readFileSync(filename, "utf8");
+  } catch {
+    return undefined;
+  }
+  const id = source.slice(-idLength);
+  const file = `${filename}.${process.versions.v8}-${process.arch}`;
+  let cachedData: Buffer | undefined;
+  try {
+    const kept = readFileSync(file);
+    // V8 itself would take the code of any text of the same length.
+    if (kept.toString("latin1", 0, idLength) === id) cachedData = kept.subarray(idLength);
+  } catch {
+    // Nobody has made it yet.
+  }
+  const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
+  return {
+    exports: script.runInThisContext()(filename),
+    keepCode: of => {
+      if (cachedData !== undefined) return;
+      write(file, () => [id, of === "all functions" ? compileWhole(source) : script.createCachedData()]);
+    },
+  };
+}
+
+/** The code of all functions, also of those that have not run. */
+function compileWhole(source: string): Buffer {
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+  const { Script } = process.getBuiltinModule("node:vm");
+  setFlagsFromString("--no-lazy");
+  const script = new Script(source);
+  // V8 refuses code that was compiled with other flags than its own, so they must be as before when it is written.
+  setFlagsFromString("--lazy");
+  return script.createCachedData();
+}
+
+function write(file: string, make: () => readonly [id: string, code: Buffer]): void {
+  const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } = process.getBuiltinModule("node:fs");
+  const made = `${file}.${process.pid}`;
+  try {
+    const descriptor = openSync(made, "wx");
+    const [id, code] = make();
+    writeSync(descriptor, Buffer.concat([Buffer.from(id, "latin1"), code]));
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+    renameSync(made, file);
+  } catch {
+    // The command runs without it too.
+    rmSync(made, { force: true });
+  }
+}
