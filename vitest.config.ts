@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { homesInMemory } from "./test/helpers/homes-in-memory.ts";
 import { patience } from "./test/helpers/patience.ts";
 
 /**
@@ -10,7 +11,22 @@ import { patience } from "./test/helpers/patience.ts";
  */
 const withoutIsolation = { isolate: false, restoreMocks: true, unstubEnvs: true };
 
-const commandTests = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...withoutIsolation };
+/** The setup of projects whose homes are in memory. */
+const memorySetup = "test/helpers/homes-in-memory.ts";
+
+const commandTests = { maxConcurrency: 2, ...withoutIsolation };
+const commandSetup = "test/helpers/compile-cache.ts";
+
+/** `npm run torture` runs each promise with its full numbers, which takes long. */
+const isTorture = process.env["REPOCONF_TORTURE"] === "1";
+
+const promiseTests = {
+  globalSetup: "test/helpers/unpack-browser.ts",
+  ...(isTorture && { testTimeout: 40 * 60_000, hookTimeout: 40 * 60_000 }),
+};
+
+/** They switch off a guard of the product by `vi.mock`. */
+const mockingPromises = ["test/promises/{s2,s3,s4,s20}-*.test.ts"];
 
 /** Tests that `npm run test:quick` skips and `npm test` runs: each file takes seconds of CPU time. */
 const longTests = [
@@ -51,6 +67,8 @@ export default defineConfig({
           name: "quick",
           include: ["test/{shared,main,docs,scripts}/**/*.test.ts"],
           exclude: longTests,
+          globalSetup: memorySetup,
+          env: homesInMemory,
           ...withoutIsolation,
         },
       },
@@ -60,7 +78,8 @@ export default defineConfig({
         test: {
           name: "screen",
           include: ["test/screen/**/*.test.ts"],
-          globalSetup: "test/helpers/unpack-browser.ts",
+          globalSetup: ["test/helpers/unpack-browser.ts", memorySetup],
+          env: homesInMemory,
           ...withoutIsolation,
         },
       },
@@ -81,14 +100,26 @@ export default defineConfig({
         test: {
           name: "promises",
           include: ["test/promises/**/*.test.ts"],
-          globalSetup: "test/helpers/unpack-browser.ts",
-          // `npm run torture` runs each promise with its full numbers, which takes long.
-          ...(process.env["REPOCONF_TORTURE"] === "1" && { testTimeout: 40 * 60_000, hookTimeout: 40 * 60_000 }),
+          exclude: mockingPromises,
+          ...promiseTests,
+          ...withoutIsolation,
+          // Its figures do not depend on what ran before.
+          isolate: isTorture,
         },
       },
+      { extends: true, test: { name: "promises-mocking", include: mockingPromises, ...promiseTests } },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
-      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...commandTests } },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: [commandSetup, memorySetup],
+          env: homesInMemory,
+          ...commandTests,
+        },
+      },
       {
         extends: true,
         // Runs these tests again over the TCP port, as on systems without Unix sockets, and with a process for each command.
@@ -97,6 +128,7 @@ export default defineConfig({
           include: [
             "test/e2e/{backup,cli-*,edit,exact-values,export-import,service,shared-log,status,value-places}.test.ts",
           ],
+          globalSetup: commandSetup,
           env: { REPOCONF_TEST_CHANNEL: "port" },
           ...commandTests,
         },

@@ -19,7 +19,11 @@ const digestOf = image => {
 };
 const isAlive = file => {
   try {
-    return process.kill(JSON.parse(readFileSync(join(folder, file), "utf8")).pid, 0);
+    const { pid } = JSON.parse(readFileSync(join(folder, file), "utf8"));
+    // A process that was killed keeps its number until its parent, here that of all processes, has asked for its exit code.
+    const hasEnded =
+      existsSync("/proc/self/stat") && /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return !hasEnded && process.kill(pid, 0);
   } catch {
     return false;
   }

@@ -42,11 +42,15 @@ else
     code = Math.max(code, await run(...some));
 
 function run(...options: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [vitest, "run", "--project", "promises", "--reporter", "verbose", ...options], {
-    cwd: project,
-    stdio: "inherit",
-    env: { ...process.env, REPOCONF_TORTURE: "1", REPOCONF_TORTURE_REPORT: report, REPOCONF_SEED: seed },
-  });
+  const child = spawn(
+    process.execPath,
+    [vitest, "run", "--project", "promises*", "--reporter", "verbose", ...options],
+    {
+      cwd: project,
+      stdio: "inherit",
+      env: { ...process.env, REPOCONF_TORTURE: "1", REPOCONF_TORTURE_REPORT: report, REPOCONF_SEED: seed },
+    },
+  );
   return new Promise(resolve => child.once("exit", status => resolve(status ?? 1)));
 }
 

@@ -58,6 +58,9 @@ export interface Scope {
 /** The stored value of a field; undefined if there is none. */
 export type StoredValue = (scope: string, field: string) => JsonValue | undefined;
 
+/** Compiled when first needed. */
+let svc: Scope | undefined;
+
 /** All scopes and their rules: which fields exist, which values they may have, and their defaults. */
 export class Scopes {
   readonly #scopes = new Map<string, Scope>();
@@ -67,7 +70,8 @@ export class Scopes {
   #steps: readonly FieldStep[] = [];
 
   constructor() {
-    this.set(compileScope("svc", svcSchema));
+    svc ??= compileScope("svc", svcSchema);
+    this.set(svc);
   }
 
   /** A copy in which `scope` replaces the scope of its name. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { expect } from "vitest";
 import { stopDaemon } from "../../main/cli/commands/stop.ts";
@@ -9,6 +8,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { CommandRequest } from "./command-worker.ts";
 import { startTestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
 import { git } from "./git.ts";
+import { homesFolder } from "./homes-in-memory.ts";
 import {
   cleanEnvironment,
   type Finished,
@@ -31,7 +31,7 @@ export type CommandHome = Awaited<ReturnType<typeof makeCommandHome>>;
  * that needs one starts it.
  */
 export async function makeCommandHome(isOnPort = isPortRun) {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
+  const folder = await realpath(await mkdtemp(join(homesFolder, "repoconf-cli-")));
   const homeFolder = join(folder, isOnPort ? `home-${"h".repeat(100)}` : "home");
   const placed = (options: RunOptions = {}) => ({
     folder,

@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { createDaemon, type DaemonOptions, type DaemonSurroundings } from "../../main/daemon/daemon.ts";
 import { type Grants, type KeyRight, keyRights } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
+import { homesFolder } from "./homes-in-memory.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
 import { patience } from "./patience.ts";
 
@@ -28,7 +28,7 @@ export type TestDaemon = Awaited<ReturnType<typeof startTestDaemon>>;
 /** A real daemon on a free port and a temporary home, with real clients. `await using` removes everything. */
 export async function startTestDaemon(options: TestDaemonOptions = {}) {
   const { home, files = {}, repositories = [], settingsPort, ...daemonOptions } = options;
-  const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
+  const folder = home ?? (await mkdtemp(join(homesFolder, "repoconf-test-")));
   const log: string[] = [];
   const logger = pino({ level: "debug", base: null }, { write: (line: string) => void log.push(line) });
   for (const [path, content] of Object.entries(files)) {

@@ -1,5 +1,5 @@
 import { copyFile, link, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { crc32 } from "node:zlib";
 import { systemErrorCode } from "../../main/files/file-system.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -10,7 +10,8 @@ import { temporaryFolder } from "./temporary-folder.ts";
  * journals, so these are copied; files of the log that name their inode name that of the copy.
  */
 export async function freezeHome(folder: string): Promise<AsyncDisposable & { readonly path: string }> {
-  const frozen = await temporaryFolder();
+  // On the same disk, because an inode cannot be on two.
+  const frozen = await temporaryFolder(dirname(folder));
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const target = join(frozen.path, relative(folder, path));

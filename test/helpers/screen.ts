@@ -7,6 +7,7 @@ import { limits } from "../../shared/limits.ts";
 import { launchBrowser, openContext } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { freePort } from "./free-port.ts";
+import { homesFolder } from "./homes-in-memory.ts";
 import { patience } from "./patience.ts";
 import { titleWith } from "./skips.ts";
 import { writeRepositoryFiles } from "./slow-disk.ts";
@@ -46,7 +47,7 @@ export interface TestScreenOptions {
 
 export async function startScreen(options: TestScreenOptions = {}) {
   const { repositories = {}, files = [], scopes = {}, clones = {}, log } = options;
-  const folder = await temporaryFolder();
+  const folder = await temporaryFolder(homesFolder);
   const home = join(folder.path, "home");
   const schemas = Object.entries(scopes).map(([name, schema]) => [`scopes/${name}.schema.json`, schema] as const);
   const written = { ...Object.fromEntries(schemas), ...(log !== undefined && { "settings.json": { log } }) };

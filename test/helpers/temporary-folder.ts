@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A folder that `await using` deletes with its content. */
-export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "repoconf-test-"));
+export async function temporaryFolder(within = tmpdir()): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(within, "repoconf-test-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }

@@ -92,7 +92,6 @@ const ofEvents: readonly string[] = ["config/watch", "config/unwatch"];
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { operations, budget, concurrency, yielding, authorize, onAsked, onError, onRefused } = options;
-  const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
   async function run(name: string, message: readonly unknown[], from: Requester): Promise<Outcome<unknown>> {
@@ -200,22 +199,18 @@ function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(argumentSchemas, name);
 }
 
+// Checking the schemas against the meta-schema takes longer than the rest of a start; argument-schemas.test.ts does it instead.
+const ajv = new Ajv2020({ allowUnionTypes: true, verbose: true, validateSchema: false });
+const compiled = new Map<OperationName, ValidateFunction>();
+
 /** Checks arguments against their operation's schema; throws RepoconfError 1101. Schemas are compiled when first needed. */
-function createArgumentCheck(): (name: OperationName, args: unknown) => void {
-  // Checking the schemas against the meta-schema takes longer than the rest of a start; argument-schemas.test.ts does it instead.
-  const ajv = new Ajv2020({ allowUnionTypes: true, verbose: true, validateSchema: false });
-  const compiled = new Map<OperationName, ValidateFunction>();
-  return (name, args) => {
-    if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);
-    let validate = compiled.get(name);
-    if (validate === undefined) {
-      validate = ajv.compile(argumentSchemas[name]);
-      compiled.set(name, validate);
-    }
-    if (validate(args)) return;
-    const problems = (validate.errors ?? []).map(
-      one => `args${one.instancePath} ${describeSchemaProblem(one, valueAt(args, one.instancePath))}`,
-    );
-    throw new RepoconfError(1101, `The arguments of ${name} are invalid: ${problems.join(", ")}.`);
-  };
+function checkArguments(name: OperationName, args: unknown): void {
+  if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);
+  const validate = compiled.get(name) ?? ajv.compile(argumentSchemas[name]);
+  compiled.set(name, validate);
+  if (validate(args)) return;
+  const problems = (validate.errors ?? []).map(
+    one => `args${one.instancePath} ${describeSchemaProblem(one, valueAt(args, one.instancePath))}`,
+  );
+  throw new RepoconfError(1101, `The arguments of ${name} are invalid: ${problems.join(", ")}.`);
 }
