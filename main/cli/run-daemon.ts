@@ -9,7 +9,7 @@ import type { DaemonCommandOptions } from "./commands/daemon.ts";
 import { CommandError, exitCodes, exitProcess } from "./output/exit-codes.ts";
 import { isTerminal, print, visibleLines } from "./output/terminal.ts";
 import { closeInheritedDescriptors } from "./system/inherited-descriptors.ts";
-import { mayResolveLocalhostOverNetwork } from "./system/open-page.ts";
+import { mayResolveLocalhostOverNetwork } from "./system/localhost-names.ts";
 
 /** Milliseconds without a connection after which a daemon that a command started exits. */
 const idleTimeout = 30 * 60_000;

@@ -22,7 +22,7 @@ async function ui(options: UiOptions): Promise<void> {
       import("../output/terminal.ts"),
       import("../system/open-page.ts"),
       import("../output/exit-codes.ts"),
-      import("../system/open-page.ts"),
+      import("../system/localhost-names.ts"),
     ]);
   await withSession(options, async ({ client, home }) => {
     const { url } = await client.run("session/link", {

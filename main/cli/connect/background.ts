@@ -20,21 +20,21 @@ const startTimeout = 10_000;
 /**
  * Starts a detached daemon on the home. It inherits no streams and almost no environment, and writes its log into the home. If two commands start one at the same
  * time, one daemon gets the home and both commands use it. Throws RepoconfError 1200 with the reason if it does not start, and
- * CommandError if another process holds the home and cannot be reached.
+ * CommandError if another process holds the home and cannot be reached. `find` finds the daemon once it is ready.
  */
 export async function startDaemonInBackground(
   home: Home,
-  options: { readonly stay?: boolean } = {},
+  { stay = false, find = findDaemon }: { readonly stay?: boolean; readonly find?: typeof findDaemon } = {},
 ): Promise<Endpoint> {
   const command = process.argv[1];
   if (command === undefined)
     throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
   await makeFolder(home.folder);
   for (const deadline = new StartDeadline(home, startTimeout); ; ) {
-    const started = await spawnDaemon(command, home, options.stay === true);
+    const started = await spawnDaemon(command, home, stay);
     for (;;) {
       const over = await Promise.race([started.ended, delay(10, undefined)]);
-      const endpoint = await findDaemon(home);
+      const endpoint = await find(home);
       if (endpoint !== undefined) return endpoint;
       if (over === undefined && !(await deadline.hasPassed())) continue;
       // Another daemon holds the home. It started first and will answer soon, or it is stopping.

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdir, stat, unlink, writeFile } from "node:fs/promises";
-import { release } from "node:os";
 import { dirname, join, win32 } from "node:path";
 import type { Home } from "../../home/home.ts";
 
@@ -71,18 +70,4 @@ export function opener(
       // Without a display, xdg-open would at best start a browser in the terminal.
       return environment["DISPLAY"] || environment["WAYLAND_DISPLAY"] ? "xdg-open" : undefined;
   }
-}
-
-/** The kernel of macOS 26, the first version whose resolver knows names ending in `.localhost`. */
-const firstKernel = 25;
-
-/**
- * Whether a browser on this system may resolve names ending in `.localhost` over the network. Safari uses the system's resolver; other
- * browsers resolve them themselves. A link with such a name would not open, or send its code to any machine that answers the query.
- */
-export function mayResolveLocalhostOverNetwork(
-  platform: string = process.platform,
-  kernel: string = release(),
-): boolean {
-  return platform === "darwin" && Number.parseInt(kernel, 10) < firstKernel;
 }

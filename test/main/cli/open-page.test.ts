@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { mayResolveLocalhostOverNetwork, opener } from "../../../main/cli/system/open-page.ts";
+import { mayResolveLocalhostOverNetwork } from "../../../main/cli/system/localhost-names.ts";
+import { opener } from "../../../main/cli/system/open-page.ts";
 
 test("on Windows pages are opened by the system's own explorer, not by one in the current folder", () => {
   expect(opener("win32", { SystemRoot: "D:\\Windows" })).toBe("D:\\Windows\\explorer.exe");
