@@ -40,7 +40,7 @@ function asExpression(): Plugin {
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle)) {
         if (chunk.type !== "chunk") continue;
-        const code = `(__filename => {
+        const whole = `(__filename => {
 "use strict";
 const require = process.getBuiltinModule;
 const __dirname = require("node:path").dirname(__filename);
@@ -48,6 +48,11 @@ const exports = {};
 ${chunk.code.trimEnd()}
 return exports;
 })`;
+        // Of a text in ASCII, V8 keeps one byte for each character.
+        const code = whole.replace(
+          /[\u0080-\uffff]/g,
+          character => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+        );
         const hash = createHash("sha256").update(code).digest("hex").slice(0, 16);
         chunk.code = `${code}\n// ${hash}`;
       }

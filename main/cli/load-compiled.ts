@@ -20,7 +20,7 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
   const { Script } = process.getBuiltinModule("node:vm");
   let source: string;
   try {
-    source = readFileSync(filename, "utf8");
+    source = readFileSync(filename, "latin1");
   } catch {
     return undefined;
   }
