@@ -14,6 +14,13 @@ import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 const follow = (home: CommandHome, address: string, machine: string) =>
   home.put("settings.json", { log: { address, machine } });
 
+/** Edits its file by hand, once it is there. */
+async function makeFavourite(home: CommandHome, repo: string): Promise<void> {
+  const text = await readFile(join(home.homeFolder, `repos/${repo}.json`), "utf8");
+  await home.put(`repos/${repo}.json`, text.replace("{", '{ "favourite": true,'));
+  await until(async () => (await home.succeed(["repo", "list", "--json"])).includes("favourite"), "the edit by hand");
+}
+
 describeWithNats("commands on machines that share a log", () => {
   test("move a home there with its history, join it, and show who changed what on which machine", async () => {
     await using server = await startNatsServer();
@@ -71,6 +78,7 @@ describeWithNats("commands on machines that share a log", () => {
     await follow(laptop, `${server.url}/team`, "laptop");
     await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
     await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
+    await makeFavourite(laptop, "shop");
     const [data, copy] = [join(server.folder, "data"), join(server.folder, "copy")];
     await server.kill();
     await cp(data, copy, { recursive: true });
@@ -92,6 +100,7 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await laptop.succeed(["get", "svc.timeout"])).toBe("41\n");
     const before = /is in (?<before>.*)/.exec(said)?.groups?.["before"] ?? "";
     expect(await readFile(join(before, "repos/shop.json"), "utf8")).toContain("42");
+    expect(await laptop.json(["repo", "list"])).toMatchObject([{ id: "shop", favourite: true }]);
     await laptop.succeed(["set", "svc.timeout=44"]);
     expect(await laptop.succeed(["log", "rejoin"])).toContain("Nothing was changed");
     expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("44");
@@ -244,10 +253,11 @@ describeWithNats("commands on machines that share a log", () => {
     await desk.succeed(["repo", "add", "--id", "two"], { folder: here });
     await desk.succeed(["set", "--repo", "two", "svc.timeout=42"]);
     await until(async () => (await desk.succeed(["repo", "list", "--json"])).includes('"one"'), "both");
+    await makeFavourite(desk, "one");
     const { output } = await desk.run(["doctor"]);
     expect(output).toContain("2 are clones of example.org/acme/shop: one, two");
     expect(output).toContain("repoconf repo merge two one");
-    expect(output).not.toMatch(/"remote" is not used|rename one/);
+    expect(output).not.toMatch(/"(remote|favourite)" is not used|rename one/);
     await desk.refuse(1, ["repo", "merge", "one", "one", "--yes"], "into itself");
     const merged = await desk.run(["repo", "merge", "one", "two", "--yes"]);
     expect(merged.errorOutput).toContain("gets: svc.domain\n");
@@ -258,6 +268,6 @@ describeWithNats("commands on machines that share a log", () => {
     expect((await laptop.owner.call("config/list", { repo: "two", stored: true })).result).toEqual({
       svc: { timeout: 42, domain: "one.example" },
     });
-    expect((await desk.json(["repo", "list"])).map(({ path }: { readonly path: string }) => path)).toEqual([here]);
+    expect(await desk.json(["repo", "list"])).toMatchObject([{ id: "two", path: here, favourite: true }]);
   });
 });

@@ -136,12 +136,14 @@ describeScreen("axe", () => {
     await screen.t.owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
     await screen.set("web", { "svc.timeout": 61 });
     await breakFile(screen.t, "broken");
+    await screen.t.owner.call("repo/update", { repo: "web", favourite: true });
     await choose("shop");
     await provider.fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
     await field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
     await goTo("#/");
     await page.getByRole("button", { name: "Review edits" }).waitFor();
+    await page.getByRole("region", { name: "Favourites" }).waitFor();
     await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
     await page.getByRole("figure", { name: "In the file" }).waitFor();
     await hasNoFindings(page, page.getByRole("link", { name: "3 repositories" }));

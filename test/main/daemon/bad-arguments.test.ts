@@ -134,7 +134,12 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "repo/update": [
     { repo, name: "renamed" },
-    { repo: notText, name: [...notText, "", null, "x".repeat(201)], path: [...notText, "relative", "/nul\0"] },
+    {
+      repo: notText,
+      name: [...notText, "", null, "x".repeat(201)],
+      path: [...notText, "relative", "/nul\0"],
+      favourite: notBoolean,
+    },
   ],
   "repo/remove": [{ repo }, { repo: notText }],
   "config/search": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001)], limit: notLimit, after: notText }],

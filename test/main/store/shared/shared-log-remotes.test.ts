@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyToShared } from "../../../../main/daemon/home/copy-log.ts";
 import { homeAt } from "../../../../main/home/home.ts";
-import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
+import { sameJson } from "../../../../shared/json.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
 import {
   hasRepositories,
@@ -13,6 +14,7 @@ import {
   sees,
   set,
   shorten,
+  tellsAway,
   timeoutOf,
 } from "../../../helpers/shared-world.ts";
 import { messagesOf } from "../../../helpers/stream-messages.ts";
@@ -94,6 +96,33 @@ describeWithNats("clones on machines that share a log", () => {
     // Only one is left.
     const again = await add(desk, await clone(world, "desk", "again", url));
     expect(again.result).toMatchObject({ id: "one", recognized: true });
+  });
+
+  test("are favourites on one machine only, also while the log is away; what they are merged into becomes one with the folder", async () => {
+    await using world = await makePair();
+    const { laptop, desk, server } = world;
+    const url = "https://example.org/acme/shop";
+    const path = await clone(world, "laptop", "one", url);
+    await add(laptop, path, { id: "one" });
+    await add(desk, await clone(world, "desk", "two", url), { id: "two" });
+    for (const daemon of [laptop, desk]) await hasRepositories(daemon, 2);
+    const listed = async ({ owner }: TestDaemon) =>
+      (await owner.call("repo/list")).result.map(one => [one.id, one.path, one.favourite]);
+    await server.kill();
+    await tellsAway(laptop, true);
+    expect((await laptop.owner.call("repo/update", { repo: "one", favourite: true })).errors).toEqual([]);
+    await server.start();
+    await tellsAway(laptop, false);
+    await set(laptop, "one", 41);
+    await sees(desk, "one", 41);
+    const [[here], [there]] = [await listed(laptop), await listed(desk)];
+    expect([here, there]).toEqual([
+      ["one", path, true],
+      ["one", undefined, undefined],
+    ]);
+    expect(await messagesOf(world)).not.toContain("favourite");
+    await desk.owner.call("repo/remove", { repo: "one" });
+    await until(async () => sameJson(await listed(laptop), [["two", path, true]]), "the folder");
   });
 
   test("are recognized after restarts, by a machine that joins with a snapshot, and from a home that was copied into the log", async () => {
