@@ -3,6 +3,7 @@
 import { indexOfCommand } from "./command-place.ts";
 import { type Compiled, loadCompiled } from "./load-compiled.ts";
 import type { OneShotName } from "./one-shot/run.ts";
+import { growthWhileLoading } from "./young-generation.ts";
 
 // As in main/client/needed-node.ts; a command that is one request loads one file.
 const [neededMajor, neededMinor] = [22, 13];
@@ -70,6 +71,7 @@ function enter(folder: string): boolean {
 }
 
 async function runDaemon(): Promise<void> {
+  process.getBuiltinModule("node:v8").setFlagsFromString(`--semi-space-growth-factor=${growthWhileLoading}`);
   const daemon = load<typeof import("./daemon-program.ts")>("daemon");
   if (daemon !== undefined) return daemon.exports.runDaemonCommand(process.argv, () => daemon.keepCode("what has run"));
   // There is no build, as in some tests. A bundler does not follow this.

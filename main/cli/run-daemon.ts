@@ -10,6 +10,7 @@ import { CommandError, exitCodes, exitProcess } from "./output/exit-codes.ts";
 import { isTerminal, print, visibleLines } from "./output/terminal.ts";
 import { closeInheritedDescriptors } from "./system/inherited-descriptors.ts";
 import { mayResolveLocalhostOverNetwork } from "./system/localhost-names.ts";
+import { growthWhileLoading } from "./young-generation.ts";
 
 /** Milliseconds without a connection after which a daemon that a command started exits. */
 const idleTimeout = 30 * 60_000;
@@ -17,7 +18,7 @@ const idleTimeout = 30 * 60_000;
 const linkLifetime = 10 * 60_000;
 const logFileBytes = 5_000_000;
 
-/** Runs the daemon until it is stopped, and exits. `onRunning` is called with V8's usual flags. */
+/** Runs the daemon until it is stopped, and exits. `onRunning` is called with V8's flags as they were while this was loaded. */
 export async function runDaemon(options: DaemonCommandOptions, version: string, onRunning: () => void): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
@@ -64,14 +65,13 @@ export async function runDaemon(options: DaemonCommandOptions, version: string, 
 }
 
 /**
- * Makes V8 collect garbage earlier, or as it does by default. By default it lets the heap grow to several times the used size and rarely returns memory: 250 MB
- * stayed after 10,000 repositories had been read once, and the start left 25 MB of young generation. V8 reads these flags at each
- * collection. Call this after the modules are loaded, which leaves 8 MB of young generation; with 2 MB, sets at full speed took a third
- * longer.
+ * Makes V8 collect garbage earlier, or as it does while the daemon's code is loaded. By default it lets the heap grow to several times the
+ * used size and rarely returns memory: 250 MB stayed after 10,000 repositories had been read once, and the start left 25 MB of young
+ * generation. V8 reads these flags at each collection.
  */
 function collectGarbageEarly(isEarly: boolean): void {
   setFlagsFromString(`--heap-growing-percent=${isEarly ? 40 : 0}`);
-  setFlagsFromString(`--semi-space-growth-factor=${isEarly ? 1 : 2}`);
+  setFlagsFromString(`--semi-space-growth-factor=${isEarly ? 1 : growthWhileLoading}`);
 }
 
 interface StartedDaemon {

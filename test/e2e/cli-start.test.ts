@@ -1,11 +1,11 @@
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Script } from "node:vm";
 import { expect, test } from "vitest";
+import { growthWhileLoading } from "../../main/cli/young-generation.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { loadedBy, reportLoaded } from "../helpers/report-loaded.ts";
-import { projectFolder, runRepoconf, startProcess } from "../helpers/spawned-daemon.ts";
+import { projectFolder, runProcess, runRepoconf, startProcess } from "../helpers/spawned-daemon.ts";
 
 const compiled = `.js.${process.versions.v8}-${process.arch}`;
 
@@ -85,7 +85,12 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   const source = await readFile(join(built, "daemon.js"), "utf8");
   expect(kept.toString("latin1", 0, 16)).toBe(source.slice(-16));
   // V8 refuses code that was compiled with other flags than its own.
-  expect(new Script(source, { cachedData: kept.subarray(16) }).cachedDataRejected).toBe(false);
+  const load = `const read = name => require("node:fs").readFileSync(name);
+    const cachedData = read(process.argv[2]).subarray(16);
+    console.log(new vm.Script(read(process.argv[1]).toString("latin1"), { cachedData }).cachedDataRejected);`;
+  const flag = `--semi-space-growth-factor=${growthWhileLoading}`;
+  const loaded = await runProcess(process.execPath, [flag, "-e", load, join(built, "daemon.js"), join(built, name)]);
+  expect(loaded.output).toBe("false\n");
   await start();
   expect(await readFile(join(built, name))).toEqual(kept);
 });
