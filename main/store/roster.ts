@@ -14,12 +14,12 @@ import { readWidth } from "./hand-edits/repository-folder.ts";
 import { appendWithRetry } from "./log/append-with-retry.ts";
 import type { Removal } from "./log/commit-log.ts";
 import { RepositoryFiles } from "./mirror/repository-files.ts";
-import { homeFileOf, type MetadataChanges, ofBase, type RepositoryMetadata } from "./mirror/repository-metadata.ts";
+import { homeFileOf, type MetadataChanges, ofBase } from "./mirror/repository-metadata.ts";
 import { moveAside } from "./removed-files.ts";
 import type { Repositories } from "./repository/repositories.ts";
 import type { Repository } from "./repository/repository.ts";
 import { storageFailure } from "./storage-failure.ts";
-import type { Actor, NewRepository, Recognition, RepositorySummary } from "./types.ts";
+import type { Actor, NewRepository, Recognition, RepositoryMetadata, RepositorySummary } from "./types.ts";
 
 /** See `SharedStore`. */
 interface SharedRepositories {

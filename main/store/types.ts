@@ -88,8 +88,8 @@ export interface NewRepository {
   readonly actor: Actor;
 }
 
-export interface RepositoryInfo {
-  readonly id: string;
+/** What a repository's file in the home says of it beside the values. */
+export interface RepositoryMetadata {
   readonly name: string;
   readonly path?: string;
   /** With a shared log: the remote that it is a clone of, as HOST/PATH. */
@@ -101,6 +101,10 @@ export interface RepositoryInfo {
   readonly linked?: LinkedName;
   /** The person of this home has marked it. Other machines of a shared log do not know. */
   readonly favourite?: true;
+}
+
+export interface RepositoryInfo extends RepositoryMetadata {
+  readonly id: string;
   readonly revision: number;
   readonly health: readonly HealthProblem[];
 }

@@ -5,7 +5,7 @@ import type { RepositoryEntry, Finding as ToldFinding } from "../../../shared/pr
 import { describeCause } from "../../files/describe-cause.ts";
 import { type Endpoint, hasCopiedEndpoint } from "../../home/endpoint-file.ts";
 import type { Home } from "../../home/home.ts";
-import type { RepositoryMetadata } from "../../store/mirror/repository-metadata.ts";
+import type { RepositoryMetadata } from "../../store/types.ts";
 import { isKeptVariable } from "../connect/background.ts";
 import { describeHolder, waitForLockState } from "../connect/lock-holder.ts";
 import { describeRefusals } from "../output/messages.ts";

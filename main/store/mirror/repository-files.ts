@@ -15,9 +15,9 @@ import { JsonDocument } from "../../files/json-document.ts";
 import { gitFolderBeside, inTreeFileName } from "../../git/work-tree.ts";
 import { type RecordedFolder, WorkTreeFolder } from "../../git/work-tree-folder.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { StorePaths } from "../types.ts";
+import type { RepositoryMetadata, StorePaths } from "../types.ts";
 import { fileProblem, shapeProblem } from "./file-problems.ts";
-import { type RepositoryMetadata, readMetadata } from "./repository-metadata.ts";
+import { readMetadata } from "./repository-metadata.ts";
 
 /** What the files of a repository hold now, or why they cannot be used. */
 export type RepositoryContent =

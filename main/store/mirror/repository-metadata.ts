@@ -3,21 +3,7 @@ import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { isRemote } from "../../git/git-remote.ts";
-import type { LinkedName, RepositoryInfo, StorePaths } from "../types.ts";
-
-/** What a repository's file in the home says of it beside the values. */
-export interface RepositoryMetadata {
-  readonly name: string;
-  readonly path?: string;
-  /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
-  readonly remote?: string;
-  readonly inTree: boolean;
-  /** See `RepositoryInfo`. */
-  readonly base?: string;
-  readonly linked?: LinkedName;
-  /** See `RepositoryInfo`. */
-  readonly favourite?: true;
-}
+import type { LinkedName, RepositoryInfo, RepositoryMetadata, StorePaths } from "../types.ts";
 
 /** The members that a repository's file in the home can have. The daemon keeps others, and ignores them. */
 export const homeMembers: ReadonlySet<string> = new Set([

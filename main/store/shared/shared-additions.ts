@@ -10,11 +10,10 @@ import type { Journals } from "../history/journals.ts";
 import { appendWithRetry } from "../log/append-with-retry.ts";
 import { AppendError, type Commit, type Committed } from "../log/commit-log.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
-import type { RepositoryMetadata } from "../mirror/repository-metadata.ts";
 import { keepAside } from "../removed-files.ts";
 import type { Repositories } from "../repository/repositories.ts";
 import { causeOf, storageFailure } from "../storage-failure.ts";
-import type { Actor, DocumentCommit } from "../types.ts";
+import type { Actor, DocumentCommit, RepositoryMetadata } from "../types.ts";
 import type { SharedRepository } from "./kept-history.ts";
 
 interface SharedAdditionsParts {
