@@ -9,29 +9,43 @@ export type Etcd = Awaited<ReturnType<typeof startEtcd>>;
 export const etcdCommand = "etcd";
 
 /**
- * Starts an etcd with its default settings, so its writes are durable. Talks gRPC over one HTTP/2 connection like etcd's own clients;
- * the JSON gateway would make etcd look slower than it is.
+ * Starts an etcd of so many members with its default settings, so its writes are durable. Talks gRPC over one HTTP/2 connection like
+ * etcd's own clients; the JSON gateway would make etcd look slower than it is.
  */
-export async function startEtcd(machine: Machine) {
-  const [port, peerPort] = [await freePort(), await freePort()];
-  const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
-  const started = await machine.start(
-    etcdCommand,
-    [
-      ...["--data-dir", await machine.newFolder("etcd"), "--logger", "zap", "--log-outputs", "stdout"],
-      ...["--listen-client-urls", url, "--advertise-client-urls", url],
-      ...["--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl],
-      ...["--initial-cluster", `default=${peerUrl}`],
-    ],
-    /serving.*client/,
-  );
-  const session = connect(url);
+export async function startEtcd(machine: Machine, members = 1) {
+  const places: { readonly name: string; readonly url: string; readonly peerUrl: string }[] = [];
+  for (let index = 0; index < members; index += 1) {
+    const [port, peerPort] = [await freePort(), await freePort()];
+    places.push({ name: `m${index}`, url: `http://127.0.0.1:${port}`, peerUrl: `http://127.0.0.1:${peerPort}` });
+  }
+  const startMember = async ({ name, url, peerUrl }: (typeof places)[number]) =>
+    machine.start(
+      etcdCommand,
+      [
+        ...[
+          "--data-dir",
+          await machine.newFolder("etcd"),
+          "--logger",
+          "zap",
+          "--log-outputs",
+          "stdout",
+          "--name",
+          name,
+        ],
+        ...["--listen-client-urls", url, "--advertise-client-urls", url],
+        ...["--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl],
+        ...["--initial-cluster", places.map(place => `${place.name}=${place.peerUrl}`).join(",")],
+      ],
+      /serving.*client/,
+    );
+  const started = await Promise.all(places.map(startMember));
+  const session = connect(places[0]?.url ?? "");
+  const last = connect(places.at(-1)?.url ?? "");
   const call = (method: string, message: Buffer, done: Done) => {
     const request = session.request({
       ":method": "POST",
       ":path": `/etcdserverpb.KV/${method}`,
-      "content-type": "application/grpc",
-      te: "trailers",
+      ...grpcHeaders,
     });
     const chunks: Buffer[] = [];
     let status: unknown;
@@ -44,12 +58,31 @@ export async function startEtcd(machine: Machine) {
       if (status === "0") done(undefined, pairsOf(Buffer.concat(chunks).subarray(5)));
       else done(new Error(`etcd answered ${method} with gRPC status ${String(status)}`), []);
     });
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(message.length, 1);
-    request.end(Buffer.concat([head, message]));
+    request.end(framed(message));
   };
   return {
     put: (key: string, value: string, done: Done) => call("Put", Buffer.concat([field(1, key), field(2, value)]), done),
+    /** Calls back at each change of a key, as the last of the members tells it. */
+    watch: async (key: string, onEvent: () => void): Promise<void> => {
+      const request = last.request({ ":method": "POST", ":path": "/etcdserverpb.Watch/Watch", ...grpcHeaders });
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      let received = Buffer.alloc(0);
+      request.on("data", (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+        for (;;) {
+          const length = received.length < 5 ? Number.POSITIVE_INFINITY : 5 + received.readUInt32BE(1);
+          if (received.length < length) return;
+          // The first message says that the watch has begun. Field 11 has the events.
+          resolve();
+          if (!fieldsOf(received.subarray(5, length), 11).next().done) onEvent();
+          received = received.subarray(length);
+        }
+      });
+      request.on("error", reject);
+      const create = field(1, key);
+      request.write(framed(Buffer.concat([Buffer.from([(1 << 3) | 2, create.length]), create])));
+      await promise;
+    },
     /** Reads all keys with this prefix. */
     range: (prefix: string, done: Done) => {
       const last = prefix.length - 1;
@@ -58,9 +91,19 @@ export async function startEtcd(machine: Machine) {
     },
     [Symbol.asyncDispose]: async () => {
       session.destroy();
-      await started.stop();
+      last.destroy();
+      await Promise.all(started.map(member => member.stop()));
     },
   };
+}
+
+const grpcHeaders = { "content-type": "application/grpc", te: "trailers" };
+
+/** A message with its length before it. */
+function framed(message: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
 }
 
 /** Encodes a string as a field of a protobuf message. */

@@ -67,3 +67,20 @@ export function rateOf(call: Call, lanes: number, milliseconds: number): Promise
   for (let lane = 0; lane < lanes; lane += 1) next(lane);
   return promise;
 }
+
+/** The 99th percentile of the times from the begin of `send` until it has ended and its event was told, `times` times, one after another. */
+export async function timeUntilTold(
+  times: number,
+  send: () => Promise<unknown>,
+  onEvent: (listener: () => void) => void,
+): Promise<number> {
+  const taken: number[] = [];
+  for (let left = times; left > 0; left -= 1) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onEvent(resolve);
+    const begin = performance.now();
+    await Promise.all([promise, send()]);
+    taken.push(performance.now() - begin);
+  }
+  return quantile(taken, 0.99);
+}

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { cli } from "./cli.ts";
+import { cluster } from "./cluster.ts";
 import type { Figure } from "./figures.ts";
 import { growth } from "./growth.ts";
 import { handEdit } from "./hand-edit.ts";
@@ -41,6 +42,7 @@ const sections: readonly Section[] = [
   growth,
   screen,
   sharedLog,
+  cluster,
 ];
 const document = join(projectFolder, "docs/performance.md");
 const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];

@@ -1,12 +1,11 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { type JetStreamClient, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Socket } from "socket.io-client";
 import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
-import { type Call, quantile, rateOf } from "./figures.ts";
+import { type Call, rateOf, timeUntilTold } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
@@ -15,6 +14,16 @@ import { ask, calls, sets } from "./sockets.ts";
 const command = "nats-server";
 const repositories = 64;
 const entry = Buffer.from(JSON.stringify({ first: 1, entries: ["x".repeat(250)] }));
+
+/** A daemon of a new home with this log. */
+export async function daemonOnLog(
+  machine: Machine,
+  log: { readonly address: string; readonly machine: string; readonly replicas?: number },
+): Promise<Server> {
+  const home = await machine.newFolder(log.machine);
+  await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
+  return machine.daemon(home);
+}
 
 /** A home whose log is on one server, compared with bare appends to a stream on the same server. */
 export const sharedLog: Section = {
@@ -26,13 +35,8 @@ export const sharedLog: Section = {
     const port = await freePort();
     const place = ["-js", "-sd", await machine.newFolder("nats"), "-a", "127.0.0.1", "-p", String(port)];
     resources.use(await machine.start(command, place, /Server is ready/));
-    const daemonOn = async (name: string): Promise<Server> => {
-      const home = await machine.newFolder(name);
-      await mkdir(home, { recursive: true });
-      const log = { address: `nats://127.0.0.1:${port}/bench`, machine: name };
-      await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
-      return resources.use(await machine.daemon(home));
-    };
+    const daemonOn = async (name: string): Promise<Server> =>
+      resources.use(await daemonOnLog(machine, { address: `nats://127.0.0.1:${port}/bench`, machine: name }));
     const socketOf = async (server: Server): Promise<Socket> => {
       const socket = await server.connect();
       resources.defer(() => void socket.close());
@@ -107,17 +111,10 @@ async function watchRows(
   await manager.streams.add({ name: "watched", subjects: ["watched"] });
   const consumer = await client.consumers.get("watched");
   const messages = await consumer.consume({ callback: () => notify() });
-  const timesOf = async (send: () => Promise<unknown>) => {
-    const times: number[] = [];
-    for (let left = machine.short ? 20 : 300; left > 0; left -= 1) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      notify = resolve;
-      const begin = performance.now();
-      await Promise.all([promise, send()]);
-      times.push(performance.now() - begin);
-    }
-    return quantile(times, 0.99);
-  };
+  const timesOf = (send: () => Promise<unknown>) =>
+    timeUntilTold(machine.short ? 20 : 300, send, listener => {
+      notify = listener;
+    });
   const own = {
     name: "Repoconf",
     run: () => timesOf(() => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 })),
