@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,7 +8,7 @@ const folder = join(memory, `repoconf-homes-${process.pid}`);
 
 /**
  * For projects whose tests ask a daemon or a command for what they have done: their homes are in memory, where there is room, because most
- * of what a test's daemon takes is the disk's. Work trees, the files of the store's own tests and those of the promises stay on the disk.
+ * of what a test's daemon takes is the disk's. The files of the store's own tests and those of the promises stay on the disk.
  */
 export const homesInMemory: { readonly TEST_HOMES?: string } = hasRoom() ? { TEST_HOMES: folder } : {};
 
@@ -17,7 +17,13 @@ export const homesFolder = process.env["TEST_HOMES"] ?? tmpdir();
 
 /** Runs before the tests of such a project; what it returns runs after them. */
 export function setup(): () => void {
-  if (homesInMemory.TEST_HOMES !== undefined) mkdirSync(folder, { recursive: true });
+  if (homesInMemory.TEST_HOMES === undefined) return () => {};
+  // A run that was killed could not remove its folder.
+  for (const name of readdirSync(memory)) {
+    const pid = /^repoconf-homes-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(memory, name), { recursive: true, force: true });
+  }
+  mkdirSync(folder, { recursive: true });
   // The last daemons may still be exiting.
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }
