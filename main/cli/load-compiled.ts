@@ -4,7 +4,7 @@ const idLength = 16;
 export interface Compiled<Exports> {
   readonly exports: Exports;
   /**
-   * Keeps compiled code for the next load, if none was kept and this user may: of all functions, or of those that have run until now.
+   * Keeps compiled code for the next load, if V8 took none and this user may: of all functions, or of those that have run until now.
    * V8's flags must be as they were at the load.
    */
   keepCode(of: "all functions" | "what has run"): void;
@@ -38,7 +38,8 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
   return {
     exports: script.runInThisContext()(filename),
     keepCode: of => {
-      if (cachedData !== undefined) return;
+      // V8 refuses code of which a part is missing, and what it compiled with other flags.
+      if (cachedData !== undefined && script.cachedDataRejected === false) return;
       write(file, () => [id, of === "all functions" ? compileWhole(source) : script.createCachedData()]);
     },
   };
@@ -56,12 +57,13 @@ function compileWhole(source: string): Buffer {
 }
 
 function write(file: string, make: () => readonly [id: string, code: Buffer]): void {
-  const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } = process.getBuiltinModule("node:fs");
+  const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const made = `${file}.${process.pid}`;
   try {
     const descriptor = openSync(made, "wx");
     const [id, code] = make();
-    writeSync(descriptor, Buffer.concat([Buffer.from(id, "latin1"), code]));
+    // Unlike writeSync, it fails if a full disk takes only a part.
+    writeFileSync(descriptor, Buffer.concat([Buffer.from(id, "latin1"), code]));
     fsyncSync(descriptor);
     closeSync(descriptor);
     renameSync(made, file);

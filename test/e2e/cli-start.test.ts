@@ -71,9 +71,10 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   await mkdir(built);
   for (const name of ["repoconf.js", "daemon.js"]) await copyFile(join(projectFolder, "dist", name), join(built, name));
   await writeFile(join(built, "package.json"), '{"type":"module"}');
-  const start = async () => {
+  const start = async (...flags: readonly string[]) => {
     const options = { environment: { REPOCONF_HOME: home.homeFolder } };
-    const daemon = startProcess(process.execPath, [...reportLoaded, join(built, "repoconf.js"), "daemon"], options);
+    const args = [...flags, ...reportLoaded, join(built, "repoconf.js"), "daemon"];
+    const daemon = startProcess(process.execPath, args, options);
     await until(() => daemon.output().includes("is running"), "the daemon");
     daemon.process.kill("SIGTERM");
     expect(await daemon.ended).toBe(0);
@@ -89,8 +90,15 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
     const cachedData = read(process.argv[2]).subarray(16);
     console.log(new vm.Script(read(process.argv[1]).toString("latin1"), { cachedData }).cachedDataRejected);`;
   const flag = `--semi-space-growth-factor=${growthWhileLoading}`;
-  const loaded = await runProcess(process.execPath, [flag, "-e", load, join(built, "daemon.js"), join(built, name)]);
-  expect(loaded.output).toBe("false\n");
+  const refused = async () =>
+    (await runProcess(process.execPath, [flag, "-e", load, join(built, "daemon.js"), join(built, name)])).output;
+  expect(await refused()).toBe("false\n");
   await start();
   expect(await readFile(join(built, name))).toEqual(kept);
+  // Code that V8 cannot use is replaced: a part of it, and what a daemon with other flags has kept.
+  await writeFile(join(built, name), kept.subarray(0, kept.length / 2));
+  await start("--no-opt");
+  expect(await refused()).toBe("true\n");
+  await start();
+  expect(await refused()).toBe("false\n");
 });
