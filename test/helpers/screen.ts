@@ -280,7 +280,12 @@ export async function openPage(url: string, options: PageOptions = {}) {
     /** Types at the end of the line with this name in the file's text, after pressing the keys there. */
     typeAfter: async (name: string, typed: string, ...keys: readonly string[]) => {
       await text.getByText(`"${name}"`).click();
-      await press(page, "End", ...keys);
+      // An editor on a slow page may take the key before the click.
+      await poll(async () => {
+        await press(page, "End");
+        return page.evaluate<boolean>(isAtEndOfLine);
+      }).toBe(true);
+      await press(page, ...keys);
       await page.keyboard.type(typed);
     },
     /** Saves the edits without a reason and waits until they are saved. */
@@ -344,6 +349,17 @@ addEventListener("pointerdown", () => { window.actions.clicks += 1; }, true);
 addEventListener("keydown", event => {
   if (!["Alt", "Control", "Meta", "Shift"].includes(event.key)) window.actions.keys += 1;
 }, true);`;
+
+/** Whether nothing follows the caret in its line of a text. */
+const isAtEndOfLine = `(() => {
+  const { focusNode: node, focusOffset: offset } = getSelection();
+  const line = (node instanceof Element ? node : node?.parentElement)?.closest(".cm-line");
+  if (!line) return false;
+  const rest = document.createRange();
+  rest.setStart(node, offset);
+  rest.setEnd(line, line.childNodes.length);
+  return rest.toString() === "";
+})()`;
 
 const describeFocus = `(() => {
   const element = document.activeElement;
