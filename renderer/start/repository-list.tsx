@@ -7,6 +7,9 @@ interface RepositoryListProps {
   readonly entries: readonly RepositoryEntry[];
 }
 
+/** The maximum shown: what comes below has to be in reach. */
+const maxShown = 20;
+
 /** Repositories with their folders, each with a link to its fields; renders nothing if there is none. */
 export function RepositoryList({ title, entries }: RepositoryListProps) {
   const id = useId();
@@ -15,7 +18,7 @@ export function RepositoryList({ title, entries }: RepositoryListProps) {
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <ul className="overview-list">
-        {entries.map(({ id: repo, name, path }) => (
+        {entries.slice(0, maxShown).map(({ id: repo, name, path }) => (
           <li key={repo}>
             <a className="link" href={addressOf({ page: "repo", view: "fields", repo })}>
               {name}
@@ -24,6 +27,9 @@ export function RepositoryList({ title, entries }: RepositoryListProps) {
           </li>
         ))}
       </ul>
+      {entries.length > maxShown && (
+        <p className="hint">And {entries.length - maxShown} more, in the list of repositories.</p>
+      )}
     </section>
   );
 }

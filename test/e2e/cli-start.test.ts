@@ -95,7 +95,7 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   expect(await refused()).toBe("false\n");
   await start();
   expect(await readFile(join(built, name))).toEqual(kept);
-  // Code that V8 cannot use is replaced: a part of it, and what a daemon with other flags has kept.
+  // Replaced: a part of it, and what a daemon with other flags has kept.
   await writeFile(join(built, name), kept.subarray(0, kept.length / 2));
   await start("--no-opt");
   expect(await refused()).toBe("true\n");

@@ -50,6 +50,14 @@ describeScreen("favourites", () => {
     await choose(again, "Add to favourites");
     await reads(messages, "pears.json");
   });
+
+  test("the start page shows twenty of many, and says how many more there are", async () => {
+    const files = Array.from({ length: 23 }, (_, at) => `repo${at}`);
+    const { screen, page } = await openScreen({}, { files });
+    for (const repo of files) await screen.t.owner.call("repo/update", { repo, favourite: true });
+    const text = /^Favourites(\s+repo\d+\s+no folder){20}\s+And 3 more, in the list of repositories\.$/;
+    await reads(page.getByRole("region", { name: "Favourites" }), text);
+  });
 });
 
 test("a linked worktree stays with its repository, also if only it is a favourite", () => {
