@@ -60,7 +60,8 @@ function write(file: string, make: () => readonly [id: string, code: Buffer]): v
   const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const made = `${file}.${process.pid}`;
   try {
-    const descriptor = openSync(made, "wx");
+    // Whatever the umask: code that another user may change would run as this one.
+    const descriptor = openSync(made, "wx", 0o644);
     const [id, code] = make();
     // Unlike writeSync, it fails if a full disk takes only a part.
     writeFileSync(descriptor, Buffer.concat([Buffer.from(id, "latin1"), code]));

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { growthWhileLoading } from "../../main/cli/young-generation.ts";
@@ -81,7 +81,10 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
     return loadedBy(daemon.errorOutput()).files;
   };
   const name = `daemon${compiled}`;
-  expect(await start()).toEqual(["repoconf.js", "daemon.js", name]);
+  const files = await start("--import", "data:text/javascript,process.umask(0)");
+  expect(files).toEqual(["repoconf.js", "daemon.js", name]);
+  // Others may not change what everyone's commands run.
+  expect((await stat(join(built, name))).mode & 0o22).toBe(process.platform === "win32" ? 0o22 : 0);
   const kept = await readFile(join(built, name));
   const source = await readFile(join(built, "daemon.js"), "utf8");
   expect(kept.toString("latin1", 0, 16)).toBe(source.slice(-16));
