@@ -90,7 +90,8 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   expect(kept.toString("latin1", 0, 16)).toBe(source.slice(-16));
   // V8 refuses code that was compiled with other flags than its own.
   const load = `const read = name => require("node:fs").readFileSync(name);
-    const cachedData = read(process.argv[2]).subarray(16);
+    const kept = read(process.argv[2]);
+    const cachedData = kept.subarray(16, 8 + kept.length / 2);
     console.log(new vm.Script(read(process.argv[1]).toString("latin1"), { cachedData }).cachedDataRejected);`;
   const flag = `--semi-space-growth-factor=${growthWhileLoading}`;
   const refused = async () =>
@@ -98,7 +99,10 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   expect(await refused()).toBe("false\n");
   await start();
   expect(await readFile(join(built, name))).toEqual(kept);
-  // Replaced: a part of it, and what a daemon with other flags has kept.
+  // Replaced: what is damaged, with which V8 would end the process, a part of it, and what a daemon with other flags has kept.
+  await writeFile(join(built, name), Buffer.from(kept).fill(7, 400_000, 500_000));
+  await start();
+  expect(await refused()).toBe("false\n");
   await writeFile(join(built, name), kept.subarray(0, kept.length / 2));
   await start("--no-opt");
   expect(await refused()).toBe("true\n");

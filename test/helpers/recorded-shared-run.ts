@@ -64,7 +64,9 @@ export async function recordSharedRun(options: SharedRunOptions) {
     await addLoadScope(home, scopeFields);
     const hosts = (lines[index] ?? []).map(({ port }) => `127.0.0.1:${port}`);
     const log = { address: `nats://${hosts.join(",")}/${stream}`, replicas: 3, machine: machines[index] };
-    await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
+    // A run of hours makes more than the 10,000 revisions that a history has otherwise, and each is judged in the end.
+    const history = { revisions: 1_000_000, bytes: 1024 ** 3 };
+    await writeFile(join(home, "settings.json"), JSON.stringify({ log, history }));
     stages.push(stack.use(await startStage(home)));
   }
   const [first] = stages;
