@@ -38,11 +38,12 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
     // Nobody has made it yet.
   }
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
+  // V8 refuses what it compiled with other flags. Nothing below may hold the kept code, which has megabytes.
+  const isKept = cachedData !== undefined && script.cachedDataRejected === false;
   return {
     exports: script.runInThisContext()(filename),
     keepCode: of => {
-      // V8 refuses what it compiled with other flags.
-      if (cachedData !== undefined && script.cachedDataRejected === false) return;
+      if (isKept) return;
       write(file, () => [id, of === "all functions" ? compileWhole(source) : script.createCachedData()]);
     },
   };

@@ -48,8 +48,9 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
       if (ready.test(output)) resolve(performance.now() - begin);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      errors = (errors + text).slice(-2_000);
+      errors += text;
       if (ready.test(errors)) resolve(performance.now() - begin);
+      errors = errors.slice(-2_000);
     });
     child.once("error", reject);
     void ended.then(() => reject(new Error(`${command} has ended: ${errors}`)));
