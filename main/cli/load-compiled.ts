@@ -44,7 +44,7 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
     exports: script.runInThisContext()(filename),
     keepCode: of => {
       if (isKept) return;
-      write(file, () => [id, of === "all functions" ? compileWhole(source) : script.createCachedData()]);
+      write(file, id, () => (of === "all functions" ? compileWhole(source) : script.createCachedData()));
     },
   };
 }
@@ -60,13 +60,13 @@ function compileWhole(source: string): Buffer {
   return script.createCachedData();
 }
 
-function write(file: string, make: () => readonly [id: string, code: Buffer]): void {
+function write(file: string, id: string, make: () => Buffer): void {
   const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const made = `${file}.${process.pid}`;
   try {
     // Whatever the umask: code that another user may change would run as this one.
     const descriptor = openSync(made, "wx", 0o644);
-    const [id, code] = make();
+    const code = make();
     // Unlike writeSync, it fails if a full disk takes only a part.
     writeFileSync(descriptor, Buffer.concat([Buffer.from(id, "latin1"), code, code]));
     fsyncSync(descriptor);

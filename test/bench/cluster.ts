@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { Socket } from "socket.io-client";
+import { until } from "../helpers/daemon.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
 import { etcdCommand, startEtcd } from "./etcd.ts";
@@ -38,7 +38,7 @@ async function measure(machine: Machine, count: number): Promise<readonly Row[]>
   const [here, there] = [await socketOf("here"), await socketOf("there")];
   const repo = repositoryId(0);
   await ask(here, "repo/add", { id: repo, name: "a repository" });
-  await until(() => ask(there, "config/list", { repo }).then(isTrue, isFalse));
+  await until(() => ask(there, "config/list", { repo }).then(isTrue, isFalse), "the repository at the other daemon");
   const etcd = resources.use(await startEtcd(machine, count));
   const put = (key: string): Promise<void> =>
     new Promise((resolve, reject) =>
@@ -91,19 +91,13 @@ async function startServers(machine: Machine, count: number, resources: AsyncDis
   const connection = await connect({ servers: clients.map(port => `127.0.0.1:${port}`) });
   const manager = await jetstreamManager(connection, { checkAPI: false });
   // A cluster answers once it has a leader.
-  await until(() =>
-    manager.streams.add({ name: "ready", subjects: ["ready"], num_replicas: count }).then(isTrue, isFalse),
+  await until(
+    () => manager.streams.add({ name: "ready", subjects: ["ready"], num_replicas: count }).then(isTrue, isFalse),
+    "the cluster",
   );
   await manager.streams.delete("ready");
   await connection.close();
   return clients.map(port => `127.0.0.1:${port}`).join(",");
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let left = 600; !(await condition()); left -= 1) {
-    if (left === 0) throw new Error("The servers do not answer after a minute.");
-    await delay(100);
-  }
 }
 
 const isTrue = () => true;

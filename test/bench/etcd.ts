@@ -79,8 +79,7 @@ export async function startEtcd(machine: Machine, members = 1) {
         }
       });
       request.on("error", reject);
-      const create = field(1, key);
-      request.write(framed(Buffer.concat([Buffer.from([(1 << 3) | 2, create.length]), create])));
+      request.write(framed(field(1, field(1, key))));
       await promise;
     },
     /** Reads all keys with this prefix. */
@@ -106,9 +105,9 @@ function framed(message: Buffer): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** Encodes a string as a field of a protobuf message. */
-function field(number: number, text: string): Buffer {
-  const bytes = Buffer.from(text);
+/** Encodes a string, or a message, as a field of a protobuf message. */
+function field(number: number, content: string | Buffer): Buffer {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
   const length: number[] = [];
   for (let left = bytes.length; ; left >>>= 7) {
     length.push(left > 0x7f ? (left & 0x7f) | 0x80 : left);
