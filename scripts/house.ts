@@ -23,7 +23,8 @@ if (argument === "--check") {
   if (argument !== undefined) print("Seconds of each test file", secondsOf(argument));
 }
 
-function printHouse({ sources, tests, circles, storeFiles, storeRooms, setUpObjects, promises, mutants }: House): void {
+function printHouse(house: House): void {
+  const { sources, tests, circles, storeFiles, storeRooms, sharedLogFiles, setUpObjects, promises, mutants } = house;
   print("Lines and files of each room", rows(rooms(sources)));
   print("Files side by side", largestFirst(sideBySide(sources.keys())));
   print("The longest files", largestFirst(sources).slice(0, 10));
@@ -33,6 +34,7 @@ function printHouse({ sources, tests, circles, storeFiles, storeRooms, setUpObje
       [longestChain.join(" < ").replaceAll("main/store/", ""), longestChain.length],
     ]);
   print("Rooms of main/store that import each other in a circle", circleRows(storeRooms.circles));
+  print("Files that know of a shared log, outside of its room", [[sharedLogFiles.join(", "), sharedLogFiles.length]]);
   print("The set-up objects with the most members", largestFirst(setUpObjects).slice(0, 10));
   print("Lines and files of tests", rows(byFolder(tests)));
   print("Promises", [

@@ -20,7 +20,7 @@ import { MirrorSchedule } from "./repository/mirror-schedule.ts";
 import { type OpenedRepository, Repositories } from "./repository/repositories.ts";
 import { Repository } from "./repository/repository.ts";
 import { Roster } from "./roster.ts";
-import { SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
+import { noLocalValues, SharedStore, type SharedStoreOptions } from "./shared/shared-store.ts";
 import type { ContextEvent } from "./state/repository-context.ts";
 import type { LogNumber, Position, RepositoryState, StorePaths } from "./types.ts";
 import type { TrustedValues } from "./values/trusted-values.ts";
@@ -99,7 +99,9 @@ export class Store {
     });
     const { repositories } = this;
     this.linked = new LinkedRepositories(repositories);
-    this.layers = new Layers(context, { repositories, documents: this.#documents, journals, linked: this.linked });
+    const refusal = context.log.isAuthority ? noLocalValues : undefined;
+    const { linked } = this;
+    this.layers = new Layers(context, { repositories, documents: this.#documents, journals, linked, refusal });
     events.subscribe(event => {
       if (event.kind === "added" || event.kind === "updated" || event.kind === "removed") this.linked.forget();
       if (event.kind === "changed") this.lastChanges.note(repositories.opened(event.state.id), event.change);
@@ -138,7 +140,6 @@ export class Store {
       rescanInterval: options.rescanInterval,
       repositories: watchedLayers(repositories, this.#documents),
       adopt: (ids, onRead) => this.layers.adopt(ids, onRead),
-      onIndexing: () => {},
     });
   }
 
@@ -153,9 +154,8 @@ export class Store {
 
   async #start({ context, indexed, missed }: OpenedStore): Promise<void> {
     const { repositories, erasures } = this;
-    const there = await listRepositoryFiles(context.paths.repositories);
     const removed = removedIds(missed.entries);
-    const known = repositories.begin(there, indexed, removed);
+    const known = repositories.begin(await listRepositoryFiles(context.paths.repositories), indexed, removed);
     await this.layers.begin(indexed, { commits: missed.commits, removed });
     for (const entry of known) this.#handEdits.watchFolder(entry);
     const onRecovering = (progress: IndexingProgress) => this.#options.onRecovering?.(progress);
@@ -172,13 +172,18 @@ export class Store {
   /** Starts to watch for edits by hand, beginning with earlier ones. Call it once the daemon is ready: it reads every file's stamp. */
   watchFiles(): void {
     this.#handEdits.start();
-    if (this.log.shared === undefined) this.#localEdits.start();
+    if (!this.log.isAuthority) this.#localEdits.start();
     void this.reconciled.then(() => this.linked.forget());
   }
 
   /** The log's present position: later changes have later positions. */
   get position(): Position {
     return formatPosition(this.log.id, this.log.newest);
+  }
+
+  /** Whether the log may have an entry with this number: another machine's daemon may be further than this one. */
+  mayHave(number: LogNumber): boolean {
+    return this.log.isAuthority || number <= this.log.newest;
   }
 
   /** What a person should know until they dismiss it. */
@@ -201,7 +206,7 @@ export class Store {
   /** Resolves when files that changed before the start have been read. */
   get reconciled(): Promise<void> {
     const reconciled = this.#handEdits.reconciled;
-    return this.log.shared === undefined ? reconciled.then(() => this.#localEdits.reconciled) : reconciled;
+    return this.log.isAuthority ? reconciled : reconciled.then(() => this.#localEdits.reconciled);
   }
 
   /** The ids of all repositories, sorted. Waits for files that are being read. */
@@ -245,7 +250,7 @@ export class Store {
     const isIndexed = await repositories.saveIndex(stop);
     await trust.saved();
     // The last of all: a start that finds it relies on the index.
-    if (isIndexed && log.shared === undefined) await markStopped(this.#context.paths.log, stop).catch(() => {});
+    if (isIndexed && !log.isAuthority) await markStopped(this.#context.paths.log, stop).catch(() => {});
     await this.#context.findings.saved();
   }
 
@@ -270,7 +275,6 @@ export class Store {
   }
 
   #make(id: string, { files, indexed, addedBy, commits }: OpenedRepository, isLayer = false): Repository {
-    const { lost = [] } = this.#missed ?? {};
     const isKnown = indexed !== undefined || commits !== undefined;
     const given = {
       id,
@@ -278,7 +282,7 @@ export class Store {
       journal: this.#journals.open(id),
       indexed,
       addedBy,
-      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost },
+      missed: { commits: commits ?? this.#missed?.commits.get(id) ?? [], lost: this.#missed?.lost ?? [] },
       absentUntil: isKnown ? undefined : files === undefined ? this.#indexedUntil : this.log.newest,
       isLayer,
     };

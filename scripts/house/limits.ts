@@ -7,6 +7,7 @@ export interface Limits {
   readonly filesSideBySide: number;
   /** The files in the longest chain of imports in main/store. */
   readonly storeFloors: number;
+  readonly sharedLogFiles: number;
   readonly setUpMembers: number;
   /** Folders of main/store, main/daemon and main/cli with one file for each thing of a kind, however many there are. */
   readonly listFolders: readonly string[];
@@ -25,6 +26,7 @@ export const limits: Limits = {
   mutants: 350,
   filesSideBySide: 12,
   storeFloors: 9,
+  sharedLogFiles: 5,
   setUpMembers: 8,
   listFolders: ["main/cli/commands", "main/daemon/operations"],
   fileLines: 300,
@@ -87,6 +89,12 @@ export function problemsOf(house: House, limits: Limits): string[] {
   }
   const { longestChain } = house.storeFiles;
   atMost(limits.storeFloors, longestChain.length, `main/store is too high, ${longestChain.join(" < ")}`);
+  const { sharedLogFiles } = house;
+  atMost(
+    limits.sharedLogFiles,
+    sharedLogFiles.length,
+    `Too many files know of a shared log, ${sharedLogFiles.join(", ")}`,
+  );
   atMost(limits.testLines, sum(house.tests.values()), "The tests have too many lines");
   atMost(limits.promisesLines, house.promises, "docs/promises.md has too many lines");
   atMost(limits.mutants, house.mutants, "There are too many mutants");

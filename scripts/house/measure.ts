@@ -12,6 +12,8 @@ export interface House {
   readonly circles: Tower["circles"];
   readonly storeFiles: Tower;
   readonly storeRooms: Tower;
+  /** The files that know of a shared log: they import its room, or ask a log whether it is the authority. */
+  readonly sharedLogFiles: readonly string[];
   /** The members of what is passed to make or call something, by the name of its interface; without the options of commands, which people pass. */
   readonly setUpObjects: ReadonlyMap<string, number>;
   /** The lines of docs/promises.md. */
@@ -22,13 +24,20 @@ export interface House {
 /** Measures a project in this folder, whose mutants the caller has counted. */
 export function measureHouse(project: string, mutants: number): House {
   const texts = readAll(project, "{main,shared,renderer,scripts}/**/*.{ts,tsx}");
+  const imports = importsOf(texts);
   const store = importsOf(new Map([...texts].filter(([file]) => file.startsWith("main/store/"))));
+  const isShared = (file: string) => file.startsWith("main/store/shared/");
   return {
     sources: linesOf(texts),
     tests: linesOf(readAll(project, "test/**/*.{ts,tsx}")),
-    circles: towerOf(importsOf(texts)).circles,
+    circles: towerOf(imports).circles,
     storeFiles: towerOf(store),
     storeRooms: towerOf(importsOfRooms(store, "main/store")),
+    sharedLogFiles: [...texts.keys()].filter(
+      file =>
+        /^main\/(?!store\/shared\/)/.test(file) &&
+        ([...(imports.get(file) ?? [])].some(isShared) || texts.get(file)?.includes(".isAuthority")),
+    ),
     setUpObjects: setUpObjectsOf([...texts].filter(([file]) => /^main\/(?!cli\/)/.test(file)).map(([, text]) => text)),
     promises: sum(linesOf(readAll(project, "docs/promises.md")).values()),
     mutants,

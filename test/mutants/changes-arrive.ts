@@ -50,7 +50,7 @@ export const mutants = [
     },
     "refusing a position that the log does not reach": {
       file: "main/daemon/config/sealed-position.ts",
-      find: "if (block.readUInt32BE(0) === 0 && isReached) return",
+      find: "if (block.readUInt32BE(0) === 0 && store.mayHave(number)) return",
       replace: "if (block.readUInt32BE(0) === 0) return",
       name: "an older state of its disk",
     },

@@ -66,6 +66,22 @@ test("the check names rooms of the store that import each other in a circle; a f
   ]);
 });
 
+test("the check counts the files that know of a shared log, outside of its room", async () => {
+  const house = await houseWith({
+    "main/store/shared/log.ts": 'import "./other.ts";\nexport const isThere = (log: Log) => log.isAuthority;\n',
+    "main/store/shared/other.ts": "",
+    "main/store/store.ts": 'import "./shared/log.ts";\n',
+    "main/daemon/home.ts": 'import type { A } from "../store/shared/other.ts";\n',
+    "main/store/mirror/asks.ts": "const isLost = !log.isAuthority;\n",
+    "main/store/log/file-log.ts": "readonly isAuthority = false;\n",
+  });
+  const files = ["main/daemon/home.ts", "main/store/mirror/asks.ts", "main/store/store.ts"];
+  expect(house.sharedLogFiles).toEqual(files);
+  expect(problemsOf(house, { ...noFiles, sharedLogFiles: 2 })).toEqual([
+    `Too many files know of a shared log, ${files.join(", ")}: 3, at most 2.`,
+  ]);
+});
+
 test("the check counts the members of set-up objects, with those that they extend; a command's options are a person's", async () => {
   const members = (...names: string[]) => names.map(name => `  readonly ${name}?: string;\n`).join("");
   const house = await houseWith({

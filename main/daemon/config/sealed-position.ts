@@ -1,7 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomFillSync } from "node:crypto";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { HistoryPlace } from "../../store/history/merged-history.ts";
-import { formatPosition } from "../../store/log/commit-log.ts";
+import { formatPosition, parsePosition } from "../../store/log/commit-log.ts";
+import type { Store } from "../../store/store.ts";
 import type { Position } from "../../store/types.ts";
 
 /*
@@ -21,23 +22,22 @@ export function sealPosition(position: Position): string {
 }
 
 /**
- * The position in the log of `current`. Throws RepoconfError 1110 if it belongs to another log, or is no position, or if the log does
- * not reach it: then an older copy of the home was put back. With a log that `isShared`, another machine's daemon may be further.
+ * The position in the store's log. Throws RepoconfError 1110 if it belongs to another log, or is no position, or if the log cannot have
+ * it: then an older copy of the home was put back.
  */
-export function openPosition(text: string, current: Position, isShared: boolean): Position {
-  const [log = "", newest] = current.split(".");
+export function openPosition(text: string, store: Pick<Store, "position" | "mayHave">): Position {
+  const { log } = parsePosition(store.position);
   const sealed = Buffer.from(text, "base64url");
   if (sealed.length === 16) {
     const opening = createDecipheriv(cipher, keyOf(log), null).setAutoPadding(false);
     const block = Buffer.concat([opening.update(sealed), opening.final()]);
     // A position of another log would decrypt to random bytes.
-    const number = block.readBigUInt64BE(8);
-    const isReached = isShared || number <= BigInt(newest ?? 0);
-    if (block.readUInt32BE(0) === 0 && isReached) return formatPosition(log, Number(number));
+    const number = Number(block.readBigUInt64BE(8));
+    if (block.readUInt32BE(0) === 0 && store.mayHave(number)) return formatPosition(log, number);
   }
   const message =
     "The position does not belong to this home's log, for example because a backup was restored. Read the values again, and watch from the position in details.";
-  throw new RepoconfError(1110, message, { details: { position: sealPosition(current) } });
+  throw new RepoconfError(1110, message, { details: { position: sealPosition(store.position) } });
 }
 
 function keyOf(log: string): Buffer {

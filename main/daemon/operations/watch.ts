@@ -42,7 +42,7 @@ export function watchOperations(
       const isSeen = (id: string) => store.repositories.has(id) && (visible.get(id) ?? service.canSee(caller, id));
       const seen = () => [...(ids ?? store.repositories.ids())].filter(isSeen);
       const unavailable = new Map<string, unknown>();
-      const begin = position ? openPosition(position, store.position, store.log.shared !== undefined) : undefined;
+      const begin = position ? openPosition(position, store) : undefined;
       // Again for repositories that were added while others were read.
       const isOpen = (id: string) => !from.has(id) && !unavailable.has(id);
       for (let next = seen().filter(isOpen); begin !== undefined && next.length > 0; next = seen().filter(isOpen)) {

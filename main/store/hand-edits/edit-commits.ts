@@ -2,8 +2,9 @@ import { type Config, type ConfigEdit, configValue } from "../../../shared/confi
 import { diffConfigs, editsOf, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
-import { type Clock, timeText } from "../../time/clock.ts";
+import { timeText } from "../../time/clock.ts";
 import type { AppliedCommit } from "../apply-commit.ts";
+import type { StoreContext } from "../context.ts";
 import { applyChanges } from "../history/record.ts";
 import type { Commit } from "../log/commit-log.ts";
 import { documentCommit } from "../log/document-commits.ts";
@@ -19,8 +20,7 @@ interface EditedRepository {
   readonly current: { readonly revision: number };
   readonly given: { readonly addedBy: Actor | undefined };
   readonly introduction: Pick<DocumentCommit, "name" | "remote"> | undefined;
-  readonly origin: { readonly machine?: string };
-  readonly store: { readonly clock: Clock };
+  readonly store: Pick<StoreContext, "clock" | "log">;
 }
 
 /** The commit of an edit by hand, or of the first values of a repository. Without `changes` of active values it is no revision. */
@@ -62,11 +62,11 @@ export function wholeCommit(
 }
 
 function ownCommit(
-  { store, origin }: EditedRepository,
+  { store }: EditedRepository,
   who: Pick<Attribution, "actor" | "source">,
   document: DocumentCommit,
 ): OwnCommit {
-  return { kind: "commit", time: timeText(store.clock), ...who, ...origin, documents: [document] };
+  return { kind: "commit", time: timeText(store.clock), ...who, ...store.log.signature, documents: [document] };
 }
 
 /** With what a file with these values lacks of a recovery. */

@@ -8,14 +8,15 @@ import { causeOf } from "../storage-failure.ts";
 import type { CommittedState, RepositoryState } from "../types.ts";
 
 /*
- * A repository that begins in a shared log is first there, then in the history, and last it gets its file, of whose text the history has
- * a record. The disk may be full by then, or the daemon be killed.
+ * A repository that begins in the log is first there, then in the history, and last it gets its file, of whose text the history has a
+ * record. The disk may be full by then, or the daemon be killed.
  */
 
 /** The repository, as its `RepositoryContext` has it. */
 interface Unwritten {
   readonly id: string;
-  readonly store: Pick<StoreContext, "log" | "paths" | "onProblem">;
+  readonly store: Pick<StoreContext, "paths" | "onProblem">;
+  readonly beginsInLog: boolean;
   readonly given: { readonly isLayer?: boolean | undefined };
   readonly current: RepositoryState;
   readonly files: RepositoryFiles;
@@ -28,11 +29,11 @@ interface Unwritten {
  * of an earlier repository with its id. `isLost`: the history lacks something.
  */
 export function wasNeverWritten(
-  { store, given, files, journal }: Unwritten,
+  { beginsInLog, given, files, journal }: Unwritten,
   { revision, lineage }: Pick<CommittedState, "revision" | "lineage">,
   isLost: boolean,
 ): boolean {
-  if (store.log.shared === undefined || given.isLayer || isLost || revision === 0) return false;
+  if (!beginsInLog || given.isLayer || isLost || revision === 0) return false;
   const text = journal.head?.textRecord;
   return files.home.status.kind === "missing" && (text === undefined || text.lineage !== lineage);
 }

@@ -168,8 +168,8 @@ export class HandEditReader {
       const unmirrored = [...this.#unmirrored];
       await journal.open();
       const others = await files.values.adoptLeft(journal.head?.textRecord ?? {});
-      const { rules } = this.#context;
-      const known = { repo, unmirrored, log: store.log, indexed, lost: missed.lost, isNew, rules };
+      const { rules, beginsInLog } = this.#context;
+      const known = { repo, unmirrored, log: store.log, indexed, lost: missed.lost, isNew, beginsInLog, rules };
       let point = await startingPoint(mirror, journal, known);
       this.#isLost = point.isLost;
       const isUnwritten = wasNeverWritten(this.#context, point.state, point.isLost);
@@ -208,10 +208,10 @@ export class HandEditReader {
     if (this.#journalRead && mirror.isOutdated) this.#context.reports.onOutdated();
   }
 
-  /** Whether a shared log ended the repository that the history is of: somebody put back the file of one that was removed. */
+  /** Whether the log ended the repository that the history is of: somebody put back the file of one that was removed. */
   #isAbsentFromLog({ tail }: StartingPoint): boolean {
-    const { store, journal, given } = this.#context;
-    if (store.log.shared === undefined || given.absentUntil === undefined || tail.length > 0) return false;
+    const { store, beginsInLog, journal, given } = this.#context;
+    if (!beginsInLog || given.absentUntil === undefined || tail.length > 0) return false;
     return store.log.numberOf(journal.head?.position) <= given.absentUntil;
   }
 
@@ -274,7 +274,7 @@ export class HandEditReader {
     const { stored, health, changes, by } = await this.#context.interpret(target);
     await this.#context.turn();
     const isNew = this.#context.journal.head?.segment === undefined && this.#context.current.revision === 0;
-    const begins = isNew || (!this.hasBegun && this.#context.store.log.shared !== undefined);
+    const begins = isNew || (!this.hasBegun && this.#context.beginsInLog);
     const edited = await runInParts(diffingConfigs(this.#context.committed.target, target));
     await this.#context.turn();
     const edits = [...editsOf(edited), ...activatedEdits(changes, edited, target)];

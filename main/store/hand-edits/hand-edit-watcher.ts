@@ -42,7 +42,7 @@ export interface HandEditWatcherOptions {
   /** Makes repositories of files that have none; calls `onRead` after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
   /** Called when `indexing` has progressed. */
-  onIndexing(): void;
+  onIndexing?(): void;
 }
 
 export const defaultRescanInterval = 10_000;
@@ -122,7 +122,7 @@ export class HandEditWatcher {
   #countRead(): void {
     const { done, total } = this.#indexing;
     this.#indexing = done + 1 >= total ? { done: 0, total: 0 } : { done: done + 1, total };
-    this.#options.onIndexing();
+    this.#options.onIndexing?.();
   }
 
   /** Resolves when changes from before the start have been read. */

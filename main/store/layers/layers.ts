@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
-import { RepoconfError } from "../../../shared/errors.ts";
+import type { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import type { Layer } from "../../../shared/protocol.ts";
 import {
@@ -42,6 +42,8 @@ interface LayersOptions {
   readonly documents: Repositories<Repository>;
   readonly journals: Journals;
   readonly linked: LinkedRepositories;
+  /** The error of a request for a layer, if this home can have none. */
+  readonly refusal?: ((repo: string) => RepoconfError) | undefined;
 }
 
 /**
@@ -68,7 +70,7 @@ export class Layers {
     { commits, removed }: { readonly commits: ReadonlyMap<string, unknown>; readonly removed: ReadonlySet<string> },
   ): Promise<void> {
     const { documents, repositories, journals } = this.#options;
-    if (this.#context.log.shared !== undefined) return;
+    if (this.#options.refusal !== undefined) return;
     const files = (await listRepositoryFiles(this.#context.paths.local)).map(localDocumentOf);
     const histories = [...journals.ids()].filter(id => id !== repositoryOfDocument(id) && !removed.has(id));
     const isWanted = (id: string) => {
@@ -152,9 +154,9 @@ export class Layers {
 
   /** Makes the local layer of a repository that has none. */
   async #make(repo: string, _layer: Layer, actor: Actor): Promise<void> {
-    const { documents } = this.#options;
+    const { documents, refusal } = this.#options;
     const id = localDocumentOf(repo);
-    if (this.#context.log.shared !== undefined) throw notOnSharedLog(repo);
+    if (refusal !== undefined) throw refusal(repo);
     if (documents.has(id)) return;
     const files = this.filesOf(id, undefined, false);
     try {
@@ -208,13 +210,6 @@ export class Layers {
       await this.moveLeft(repo);
     }
   }
-}
-
-/** The error of a request for a layer that a home on a shared log cannot have. */
-function notOnSharedLog(repo: string): RepoconfError {
-  const message =
-    "A home on a shared log has no local values yet, because it has no log of its own to keep them in. Set the value for everyone (without --local), or keep this repository in a home of its own.";
-  return new RepoconfError(1101, message, { repo });
 }
 
 /** The documents of layers under the ids of their repositories, for the watcher of their folder. */

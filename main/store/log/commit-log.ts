@@ -146,8 +146,13 @@ export interface CommitLog {
   readonly id: string;
   /** The number of a position of this log, or of one that it continues under a new id; 0 for any other. */
   numberOf(position: Position | undefined): LogNumber;
-  /** The name of this machine in a shared log; undefined if only this home appends to the log. */
-  readonly shared?: { readonly machine: string } | undefined;
+  /**
+   * Whether a repository is there once the log has it, and a start gets from the log what files and histories lack. In a home whose log
+   * is its own, the files decide: one that somebody puts into the folder is a repository.
+   */
+  readonly isAuthority: boolean;
+  /** What commits that are made here name: this machine, unless only this home appends to the log. */
+  readonly signature: { readonly machine?: string };
   /** Where a shared log is; undefined for any other. */
   readonly place?: LogPlace | undefined;
   /** The snapshots of a shared log; undefined for any other. */

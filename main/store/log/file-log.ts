@@ -57,6 +57,8 @@ interface PendingAppend extends AppendRequest {
 export class FileLog implements CommitLog {
   id: string;
   newest: LogNumber;
+  readonly isAuthority = false;
+  readonly signature = {};
   #origin: LogOrigin;
   readonly #options: FileLogOptions;
   readonly #queue: PendingAppend[] = [];

@@ -28,6 +28,8 @@ export interface RecoveryOptions {
   readonly lost: readonly LogNumber[];
   /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
+  /** Whether it gets from the log what its history lacks: nothing is lost with that. */
+  readonly beginsInLog: boolean;
   readonly rules: Rules;
 }
 
@@ -45,7 +47,7 @@ export async function startingPoint(
   const { files } = mirror;
   const { content } = files;
   const hash = mirror.textHash();
-  const { indexed, isNew, lost, log } = options;
+  const { indexed, isNew, beginsInLog, lost, log } = options;
   const { head } = journal;
   const text = head?.textRecord;
   const isInTree = content.metadata?.inTree === true;
@@ -101,7 +103,7 @@ export async function startingPoint(
   const hasReplaced = files.values.replacedPath !== undefined && text !== undefined;
   const replaced = hasReplaced ? stateBefore(await lackingAfter(text.replacedRevision)) : undefined;
   const isCopy = earlier !== undefined;
-  const isRecovery = isLost && log.shared === undefined;
+  const isRecovery = isLost && !beginsInLog;
   const known = { written, tail, unrecorded, before, replaced, isLost, isRecovery, isCopy, pending: [] };
   const stateWith = (target: Config) => ({ lineage, revision: newest, position, ...sharing(target, recorded) });
   // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
@@ -130,7 +132,7 @@ export async function startingPoint(
   if (!isKnown && text !== undefined && text.fileRevision > fileRevision)
     possible.push(stateBefore(await lackingAfter(text.fileRevision)));
   // The edit by hand may have been made in another machine's file.
-  if (!isKnown && log.shared !== undefined) possible.push(stateBefore(since));
+  if (!isKnown && log.signature.machine !== undefined) possible.push(stateBefore(since));
   // The values of recent texts, and those of commits that the history lacks: it may also lack that the file had got them.
   const writtenChanges = [...(recent?.records ?? []), ...(isKnown ? [] : records)].flatMap(({ changes }) => changes);
   const values = Map.groupBy(writtenChanges, keyOf);

@@ -14,10 +14,8 @@ export interface OpenRepository {
   /** Of its own document alone. */
   readonly own: RepositoryState;
   readonly summary: RepositorySummary;
-  readonly indexEntry: IndexedRepository;
+  readonly indexEntry: IndexedRepository | undefined;
   readonly loaded: boolean;
-  /** Whether the log has it, as far as is known. */
-  readonly hasBegun: boolean;
   readonly isUpToDate: boolean;
   /** Whether it can be evicted. */
   readonly isAtRest: boolean;
@@ -219,14 +217,11 @@ export class Repositories<Repository extends OpenRepository> {
     return { ...known, ...counted, revision: this.revision(id) };
   }
 
-  /**
-   * Its entry for the index; undefined if nothing is known yet, or if a shared log does not have it yet: a start that finds its file without
-   * an entry knows that the log has no such repository, even if there is a history of a removed one.
-   */
+  /** Its entry for the index; undefined if nothing is known yet, or if it is to begin in the log and has not. */
   indexed(id: string): IndexedRepository | undefined {
     const repository = this.opened(id);
     if (!repository?.loaded) return this.#known.get(id);
-    return repository.hasBegun || this.#context.log.shared === undefined ? repository.indexEntry : undefined;
+    return repository.indexEntry;
   }
 
   /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */

@@ -84,12 +84,12 @@ export class RepositoryChanges {
   }
 
   async #decide(batch: readonly WaitingChange[], head: string | undefined): Promise<DecidedChanges> {
-    const { id, store, current: state, committed, origin, rules, trustedAs } = this.#context;
+    const { id, store, current: state, committed, rules, trustedAs } = this.#context;
     const after = store.log.newest;
     const time = timeText(store.clock);
     const entryOf = (request: ChangeRequest<unknown>) => {
       const { actor, source } = request;
-      return { kind: "commit", time, actor, source, ...whyOf(request), ...origin } as const;
+      return { kind: "commit", time, actor, source, ...whyOf(request), ...store.log.signature } as const;
     };
     const decision = await runInParts(decidingBatch(batch, { state, committed, head }, rules, entryOf));
     const { decided } = decision;

@@ -249,8 +249,12 @@ export class Repository {
     return this.#layers.summaryOf(state, this.#context.given.indexed, this.loaded);
   }
 
-  /** The index entry for a later start or another object. The repository must be loaded. */
-  get indexEntry(): IndexedRepository {
+  /**
+   * The index entry for a later start or another object. The repository must be loaded. Undefined if it is to begin in the log and has
+   * not: a start that finds its file without an entry knows that the log has no such repository, even if there is a history of a removed one.
+   */
+  get indexEntry(): IndexedRepository | undefined {
+    if (!this.hasBegun && this.#context.beginsInLog) return undefined;
     const isLevel = !this.mirror.isOutdated && this.files.content.kind === "good";
     const level = isLevel ? ({ isLevel } as const) : {};
     const history = this.journal.end === undefined ? {} : { history: this.journal.end };

@@ -28,6 +28,8 @@ export interface SharedRepository extends OpenRepository, RecordedDocument, Held
   /** The values in the log that belong to `state`. */
   readonly recorded: Config;
   readonly isRead: boolean;
+  /** Whether the log has it, as far as is known. */
+  readonly hasBegun: boolean;
   readonly lineage: string;
   readonly files: RepositoryFiles;
   readonly mirror: Mirror;

@@ -75,7 +75,14 @@ export class SharedAdditions {
       // The values of an earlier repository with this id, which the history has, are not this one's.
       const about = { begins: true, isWhole: true, name, ...(remote !== undefined && { remote }) } as const;
       const documents = [{ repo: id, lineage, ...about, revision, edits: [] }];
-      return { kind: "commit", time: timeText(clock), actor, source: "set", ...log.shared, documents };
+      return {
+        kind: "commit",
+        time: timeText(clock),
+        actor,
+        source: "set",
+        ...log.signature,
+        documents,
+      };
     };
     let begun: Promise<unknown> | undefined;
     try {

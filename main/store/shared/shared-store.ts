@@ -1,3 +1,4 @@
+import { RepoconfError } from "../../../shared/errors.ts";
 import { timeText } from "../../time/clock.ts";
 import type { StoreContext } from "../context.ts";
 import type { StoreEvents } from "../events.ts";
@@ -42,6 +43,13 @@ export interface SharedStoreParts {
   };
   readonly scopes: SharedScopes;
   readonly events: StoreEvents;
+}
+
+/** The error of a request for local values, which have no log here. */
+export function noLocalValues(repo: string): RepoconfError {
+  const message =
+    "A home on a shared log has no local values yet, because it has no log of its own to keep them in. Set the value for everyone (without --local), or keep this repository in a home of its own.";
+  return new RepoconfError(1101, message, { repo });
 }
 
 /** Everything that a store does because several machines share its log: above all, it applies the entries that others append. */

@@ -90,8 +90,8 @@ export class RepositoryContext {
   stamps: FileStamps = {};
   /** The defaults of the rules that `current` was made by: a new object whenever a rule changes. */
   checkedBy: Config | undefined;
-  /** The machine that commits are made on, if the log is shared. */
-  readonly origin: { readonly machine?: string };
+  /** Whether it begins in the log, and gets its history and its file after that. */
+  readonly beginsInLog: boolean;
   /** `visible`, made from the state `of` by the scopes with the defaults `by`. */
   #visible: { readonly of: RepositoryState; readonly by: Config; readonly state: RepositoryState } | undefined;
   /** Why the file cannot be written. */
@@ -106,10 +106,10 @@ export class RepositoryContext {
     this.files = files;
     this.journal = journal;
     this.mirror = new Mirror(files, journal, store.log, store.clock, () => this.committed);
-    this.origin = store.log.shared ?? {};
     const { name = id, path, remote, favourite, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
     const metadata = { id, name, ...place, inTree, ...ofBase(indexed), ...(favourite && { favourite }) };
+    this.beginsInLog = store.log.isAuthority;
     this.current = { ...metadata, revision, position, health, stored: undefined };
     this.committed = { lineage: "", revision, position, target: {}, valid: {} };
   }
@@ -179,17 +179,17 @@ export class RepositoryContext {
     this.store.trust.add(this.trustedAs, this.commandsAmong([...configEntries({ svc: config["svc"] ?? {} })]));
   }
 
-  /** What the index has as the newest revision: with a shared log the history's, as a start reads later ones from the log again. */
+  /** What the index has as the newest revision: the history's, if a start gets later ones from the log again. */
   get indexedPlace(): Pick<IndexedRepository, "revision" | "position"> {
     const { revision, position } = this.current;
-    const recorded = this.store.log.shared && this.mirror.historyRevision;
+    const recorded = this.beginsInLog ? this.mirror.historyRevision : undefined;
     return recorded === undefined ? { revision, position } : { revision: recorded, position: undefined };
   }
 
-  /** What the first commit tells other machines of the repository, if the log is shared. */
+  /** What the first commit tells other machines of the repository. */
   get introduction(): Pick<DocumentCommit, "name" | "remote"> | undefined {
     const { name = this.id, remote } = this.files.content.metadata ?? {};
-    return this.store.log.shared && { name, ...(remote !== undefined && { remote }) };
+    return this.beginsInLog ? { name, ...(remote !== undefined && { remote }) } : undefined;
   }
 
   /**

@@ -56,7 +56,8 @@ interface ReceivedMessage {
  * messages go to the follower.
  */
 export class StreamLog implements CommitLog {
-  readonly shared: { readonly machine: string };
+  readonly isAuthority = true;
+  readonly signature: { readonly machine: string };
   readonly #options: StreamLogOptions;
   readonly #positionFile: StreamPositionFile;
   /** The last message that was applied, and the number of the last applied entry. */
@@ -91,7 +92,7 @@ export class StreamLog implements CommitLog {
   private constructor(options: StreamLogOptions, positionFile: StreamPositionFile, position: StreamPosition) {
     const { machine, clock, assertHeld } = options;
     this.#options = options;
-    this.shared = { machine };
+    this.signature = { machine };
     this.snapshots = new StreamSnapshots(clock);
     this.#positionFile = positionFile;
     this.#applied = position;
@@ -148,7 +149,7 @@ export class StreamLog implements CommitLog {
 
   get place(): LogPlace {
     const { name, servers } = this.#options.address;
-    return { name, servers, ...this.shared, replicas: this.#session?.status.replicas };
+    return { name, servers, ...this.signature, replicas: this.#session?.status.replicas };
   }
 
   get warnings(): readonly string[] {
@@ -254,15 +255,14 @@ export class StreamLog implements CommitLog {
   /** Throws if nothing can be appended now, or the stream was created again, or lost messages that this home had applied before `status`. */
   async #check(session: StreamSession, status: StreamStatus, { sequence, message }: StreamPosition): Promise<void> {
     const { address } = this.#options;
-    const { name } = address;
     if (status.id !== this.id)
       throw this.#diverge(
-        `The shared log ${name} is not the one that this home uses: it was deleted and created again.`,
+        `The shared log ${address.name} is not the one that this home uses: it was deleted and created again.`,
       );
     if (!status.isLed) throw new Error("the server was cut off from its cluster");
     const known = sequence > 0 && sequence >= status.first ? await session.messageAt(sequence) : undefined;
     if (status.last < sequence || (known !== undefined && known.id !== message))
-      throw this.#diverge(`The server has lost changes of the shared log ${name} that this home has.`);
+      throw this.#diverge(`The server has lost changes of the shared log ${address.name} that this home has.`);
     // Those that were there at the last check: newer ones are on their way.
     const missed = Math.max(0, (this.#target ?? 0) - this.#applied.sequence);
     if (this.#isCaughtUp) this.#target = status.last;
