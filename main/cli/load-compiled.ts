@@ -16,7 +16,7 @@ export interface Compiled<Exports> {
  */
 export function loadCompiled<Exports>(filename: string): Compiled<Exports> | undefined {
   // Not imported: on a Node that is too old, the entry must still be able to say so.
-  const { readFileSync } = process.getBuiltinModule("node:fs");
+  const { lstatSync, readFileSync } = process.getBuiltinModule("node:fs");
   const { Script } = process.getBuiltinModule("node:vm");
   let source: string;
   try {
@@ -28,7 +28,8 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
   const file = `${filename}.${process.versions.v8}-${process.arch}`;
   let cachedData: Buffer | undefined;
   try {
-    const kept = readFileSync(file);
+    // A pipe would never end.
+    const kept = lstatSync(file).isFile() ? readFileSync(file) : Buffer.of();
     const end = idLength + (kept.length - idLength) / 2;
     const code = kept.subarray(idLength, end);
     // V8 itself would take the code of any text of the same length, and ends the process over code that is damaged. So it is there twice:

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { growthWhileLoading } from "../../main/cli/young-generation.ts";
@@ -82,7 +82,7 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   };
   const name = `daemon${compiled}`;
   const files = await start("--import", "data:text/javascript,process.umask(0)");
-  expect(files).toEqual(["repoconf.js", "daemon.js", name]);
+  expect(files).toEqual(["repoconf.js", "daemon.js"]);
   // Others may not change what everyone's commands run.
   expect((await stat(join(built, name))).mode & 0o22).toBe(process.platform === "win32" ? 0o22 : 0);
   const kept = await readFile(join(built, name));
@@ -97,7 +97,7 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   const refused = async () =>
     (await runProcess(process.execPath, [flag, "-e", load, join(built, "daemon.js"), join(built, name)])).output;
   expect(await refused()).toBe("false\n");
-  await start();
+  expect(await start()).toEqual(["repoconf.js", "daemon.js", name]);
   expect(await readFile(join(built, name))).toEqual(kept);
   // Replaced: what is damaged, with which V8 would end the process, a part of it, and what a daemon with other flags has kept.
   await writeFile(join(built, name), Buffer.from(kept).fill(7, 400_000, 500_000));
@@ -108,4 +108,11 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   expect(await refused()).toBe("true\n");
   await start();
   expect(await refused()).toBe("false\n");
+  // Not read, and replaced: a pipe, which would never end, and a link.
+  for (const command of ["mkfifo", "ln -s daemon.js"].slice(process.platform === "win32" ? 2 : 0)) {
+    await rm(join(built, name));
+    await runProcess("sh", ["-c", `${command} ${name}`], { folder: built });
+    expect(await start()).toEqual(["repoconf.js", "daemon.js"]);
+    expect(await refused()).toBe("false\n");
+  }
 });
