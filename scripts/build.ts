@@ -87,6 +87,8 @@ try {
   await mkdir(made);
   for (const [name, make] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await make(made);
   await publishBuild(made, dist);
+  // What Node has compiled of the build before (keepCodeOfModules in main/cli/load-compiled.ts).
+  await rm(join(dist, "compiled"), { recursive: true, force: true });
 } finally {
   await rm(made, { recursive: true, force: true });
 }

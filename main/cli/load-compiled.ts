@@ -1,3 +1,5 @@
+import type { Stats } from "node:fs";
+
 /** The length of the text that the build puts at the end of such a file: a hash of what is before it. */
 const idLength = 16;
 
@@ -28,8 +30,9 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
   const file = `${filename}.${process.versions.v8}-${process.arch}`;
   let cachedData: Buffer | undefined;
   try {
+    const stats = lstatSync(file);
     // A pipe would never end.
-    const kept = lstatSync(file).isFile() ? readFileSync(file) : Buffer.of();
+    const kept = stats.isFile() && isSafe(stats, filename) ? readFileSync(file) : Buffer.of();
     const end = idLength + (kept.length - idLength) / 2;
     const code = kept.subarray(idLength, end);
     // V8 itself would take the code of any text of the same length, and ends the process over code that is damaged. So it is there twice:
@@ -50,6 +53,32 @@ export function loadCompiled<Exports>(filename: string): Compiled<Exports> | und
   };
 }
 
+/** Has Node keep the compiled code of the modules that it loads from here on, in a folder of the build, if that is this user's. */
+export function keepCodeOfModules(build: string): void {
+  const { lstatSync, mkdirSync, statSync } = process.getBuiltinModule("node:fs");
+  const folder = `${build}/compiled`;
+  try {
+    // What root leaves in the build of another user, that user could not remove.
+    if (statSync(build).uid !== thisUser) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const stats = lstatSync(folder);
+    if (stats.isDirectory() && isSafe(stats, build)) process.getBuiltinModule("node:module").enableCompileCache(folder);
+  } catch {
+    // Nobody may write there.
+  }
+}
+
+/** Windows has no numbers of users. */
+const thisUser = process.getuid?.() ?? 0;
+
+/** Whether only this user, and whoever owns the build, may change what is kept there: it runs as this user. */
+function isSafe({ uid, mode }: Stats, build: string): boolean {
+  const { statSync } = process.getBuiltinModule("node:fs");
+  // Windows has no modes: the rights of the folder above count.
+  if (process.platform !== "win32" && (mode & 0o022) !== 0) return false;
+  return uid === thisUser || uid === statSync(build).uid;
+}
+
 /** The code of all functions, also of those that have not run. */
 function compileWhole(source: string): Buffer {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
@@ -65,7 +94,7 @@ function write(file: string, id: string, make: () => Buffer): void {
   const { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule("node:fs");
   const made = `${file}.${process.pid}`;
   try {
-    // Whatever the umask: code that another user may change would run as this one.
+    // Whatever the umask.
     const descriptor = openSync(made, "wx", 0o644);
     const code = make();
     // Unlike writeSync, it fails if a full disk takes only a part.

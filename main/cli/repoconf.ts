@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command's entry point. It imports nothing that fails on an older Node, so that it can print that it is too old.
 import { indexOfCommand } from "./command-place.ts";
-import { type Compiled, loadCompiled } from "./load-compiled.ts";
+import { type Compiled, keepCodeOfModules, loadCompiled } from "./load-compiled.ts";
 import type { OneShotName } from "./one-shot/run.ts";
 import { growthWhileLoading } from "./young-generation.ts";
 
@@ -37,8 +37,7 @@ if (major < neededMajor || (major === neededMajor && minor < neededMinor)) {
   if (name === "daemon") await runDaemon();
   // With options for Node, the long way may have a debugger to close.
   if (isOneShot(name) && !process.env["NODE_OPTIONS"]) await runShort(name, args);
-  // Node keeps the compiled code of what it loads from here on beside it, if it may write there.
-  process.getBuiltinModule("node:module").enableCompileCache(`${import.meta.dirname}/compiled`);
+  keepCodeOfModules(import.meta.dirname);
   await (await import("./program.ts")).runCommand(process.argv, name);
 }
 

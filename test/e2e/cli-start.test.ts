@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { growthWhileLoading } from "../../main/cli/young-generation.ts";
@@ -108,11 +108,32 @@ test("a daemon is one file, of which it keeps the code that V8 has compiled for 
   expect(await refused()).toBe("true\n");
   await start();
   expect(await refused()).toBe("false\n");
-  // Not read, and replaced: a pipe, which would never end, and a link.
-  for (const command of ["mkfifo", "ln -s daemon.js"].slice(process.platform === "win32" ? 2 : 0)) {
-    await rm(join(built, name));
-    await runProcess("sh", ["-c", `${command} ${name}`], { folder: built });
+  // Not read, and replaced: a pipe, which would never end, a link, and what others may change.
+  for (const command of ["rm $0; mkfifo $0", "ln -sf daemon.js $0", "chmod g+w $0"]) {
+    if (process.platform === "win32") continue;
+    await runProcess("sh", ["-c", command, name], { folder: built });
     expect(await start()).toEqual(["repoconf.js", "daemon.js"]);
     expect(await refused()).toBe("false\n");
   }
+});
+
+test.skipIf(process.platform === "win32")("Node keeps the code of modules where only this user may write", async () => {
+  await using home = await makeCommandHome();
+  const built = join(home.workFolder, "dist");
+  await cp(join(projectFolder, "dist/chunks"), join(built, "chunks"), { recursive: true });
+  await copyFile(join(projectFolder, "dist/repoconf.js"), join(built, "repoconf.js"));
+  await writeFile(join(built, "package.json"), '{"type":"module"}');
+  const kept = join(built, "compiled");
+  const run = async () => {
+    const script = 'umask 0; unset NODE_COMPILE_CACHE; exec "$0" dist/repoconf.js --version';
+    const ended = runProcess("sh", ["-c", script, process.execPath], { folder: home.workFolder });
+    expect(await ended).toMatchObject({ code: 0, errorOutput: "" });
+    return (await readdir(kept)).length;
+  };
+  expect(await run()).toBe(1);
+  expect((await stat(kept)).mode & 0o777).toBe(0o700);
+  await rm(kept, { recursive: true });
+  await mkdir(kept);
+  await chmod(kept, 0o777);
+  expect(await run()).toBe(0);
 });
