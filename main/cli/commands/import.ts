@@ -64,7 +64,7 @@ export function addImportCommand(program: Command): void {
 
 A variable of an env file (as dotenv reads it), of the [env] of a mise.toml, of the environment in a compose file, or of a plain export line in an .envrc becomes the field whose x-env it is; any other goes into svc.envvars, whose other variables stay. JSON, YAML and TOML have values by scope and field, or a --map says where they are. Everything is one revision, which one undo takes back.
 
-A line that is not understood is named, and nothing is imported. What would surprise is told before you confirm: secrets in clear text, references that nothing replaces, and what is left out.
+A line that is not understood is named, and nothing is imported. What would surprise is told before you confirm: secrets in clear text, references that nothing replaces, and what is left out. With --json the output is one object: repo, revision and changes, with notes on what would surprise; if the file is rejected, only errors.
 
 Into a repository whose values are in its work tree, it imports local values, which git does not get, unless you pass --shared.`,
     )
@@ -125,16 +125,18 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     }
     const set = { ...Object.fromEntries(changes.map(({ field, value }) => [field, value])), ...how };
     if (!options.json) printPreview(changes, wanted.variables, fields, layer, looksLikeSecret);
-    printNote(...shownOf(notes, options), ...shownOf(importNotes(changes, wanted.variables, fields), options));
-    if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
+    const notesOnChanges = importNotes(changes, wanted.variables, fields);
+    printNote(...shownOf(notes), ...shownOf(notesOnChanges));
+    const done = { changes, notes: [...notes, ...notesOnChanges] };
+    if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, done, fields, options);
     // Standard input cannot contain both the file and the answer.
     if (!options.yes) {
       if (file === "-") throw new CommandError("Nothing was changed. Standard input has the file, so pass --yes.");
       await confirmOrThrow(`Apply these changes to ${repository.name}?`, "Nothing was changed.");
     }
     const reply = await client.request("config/set", set);
-    failOnError(reply);
-    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options, layer);
+    failOnError(reply, options.json === true);
+    printOutcome(repository, reply.result[0]?.revision ?? revision, done, fields, options, layer);
   });
 }
 
@@ -164,13 +166,13 @@ function mergeVariables(read: ReadValues, stored: Config, fields: Fields): reado
 }
 
 /** The first lines, and how many more there are: a large file that is not what it seems has one for each of its lines. */
-function shownOf(lines: readonly string[], { json }: ImportOptions): readonly string[] {
+function shownOf(lines: readonly string[]): readonly string[] {
   const more = lines.length - mostLines;
-  if (json || more <= 0) return lines;
+  if (more <= 0) return lines;
   return [...lines.slice(0, mostLines), `And ${more.toLocaleString("en")} more. To print all: --json`];
 }
 
-/** Throws CommandError with the problems, if there are any. */
+/** Throws CommandError with the problems, if there are any. As JSON, those that the daemon found have their codes. */
 async function refuseUnlessValid(
   client: RepoconfClient,
   name: string,
@@ -179,17 +181,16 @@ async function refuseUnlessValid(
   set: OperationArguments<"config/set">,
 ): Promise<void> {
   const { errors } = values.size === 0 ? { errors: [] } : await client.request("config/set", { ...set, dryRun: true });
-  const all = [...problems, ...errors.map(error => error.message)];
+  const all = [...problems.map(message => ({ message })), ...errors];
   if (all.length === 0) return;
+  if (options.json) printJson({ errors: all });
   const [first] = errors;
   const code =
     first === undefined || problems.length > 0
       ? exitCodes.refused
       : exitCodeOf(new RepoconfError(first.code, first.message, first));
-  throw new CommandError(
-    [`Nothing was changed; ${name} was rejected:`, ...shownOf(all, options).map(visible)].join("\n"),
-    code,
-  );
+  const lines = shownOf(all.map(({ message }) => message)).map(visible);
+  throw new CommandError([`Nothing was changed; ${name} was rejected:`, ...lines].join("\n"), code);
 }
 
 /** Of the variables of a file, the texts in it that do not look like secrets are shown; what is stored is not. */
@@ -228,14 +229,16 @@ function printPreview(
 function printOutcome(
   { id, name }: RepositoryEntry,
   revision: number,
-  changes: readonly Change[],
+  { changes, notes }: { readonly changes: readonly Change[]; readonly notes: readonly string[] },
   fields: Fields,
   { json, dryRun }: ImportOptions,
   layer?: Layer,
 ): void {
   const count = changes.length === 1 ? "1 field" : `${changes.length} fields`;
-  if (json) printJson({ repo: id, revision, changes: changes.map(change => printableOf(change, fields)) });
-  else if (changes.length === 0) print("Nothing to change.");
+  if (json) {
+    const shown = changes.map(change => printableOf(change, fields));
+    printJson({ repo: id, revision, changes: shown, ...(notes.length > 0 && { notes }) });
+  } else if (changes.length === 0) print("Nothing to change.");
   else if (dryRun) print("Nothing was changed (--dry-run).");
   else
     print(
@@ -249,8 +252,9 @@ function printableOf({ field, previous, value }: Change, fields: Fields): Change
   return { field, ...(previous !== undefined && { previous: show(previous) }), value: show(value) };
 }
 
-function failOnError(reply: Reply): void {
+function failOnError(reply: Reply, json = false): void {
   const [first] = reply.errors;
+  if (json && first !== undefined) printJson({ errors: reply.errors });
   if (first?.code === 1104) {
     const message =
       "Nothing was changed: somebody changed the repository in the meantime. Run the import again to see what would change now.";
