@@ -25,6 +25,8 @@ export function takeLock(path: string, isOfHome = true): Lock | undefined {
   else if (isOfHome && process.platform !== "win32") chmodSync(path, 0o600);
   // Of a file that this user may only read, SQLite would let everybody have the lock.
   accessSync(path, constants.W_OK);
+  // Before it is opened: if it is replaced meanwhile, the one that is then there is not what is locked.
+  const locked = identityOf(path);
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(path);
@@ -39,7 +41,6 @@ export function takeLock(path: string, isOfHome = true): Lock | undefined {
     if (isBusy(error)) return undefined;
     throw new HomeError(`${path} cannot be locked: ${describeCause(error)}. Remove it and start again.`);
   }
-  const locked = identityOf(path);
   return {
     isInPlace: () => {
       try {

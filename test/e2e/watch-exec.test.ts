@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addShop, type CommandHome, makeCommandHome, makeShop } from "../helpers/command-home.ts";
@@ -312,4 +312,14 @@ test("a command that cannot run, a missing command and a wrong state are told, a
   await rm(join(home.workFolder, "bad.json"));
   const missing = await watching("--since", "0", "--state", "bad.json", "--exec", "--", "./no-such-command");
   expect(missing).toMatchObject({ code: 127, errorOutput: expect.stringContaining("command not found") });
+  // Beside a state are its lock and, while it is replaced, a file with a longer name.
+  for (const [length, said] of [
+    [251, "cannot be the state: with .lock, its name is too long (ENAMETOOLONG). Name a file with a shorter name."],
+    [250, "cannot be written: its name is too long (ENAMETOOLONG). Name another file"],
+  ] as const)
+    expect(await watching("--state", "s".repeat(length), "--exec", "--", "true")).toMatchObject({
+      code: 1,
+      errorOutput: expect.stringContaining(said),
+    });
+  expect((await readdir(home.workFolder)).filter(name => name.endsWith(".lock"))).toEqual([]);
 });

@@ -22,7 +22,8 @@ export async function makeOutputFile(
     await write(temporaryFile);
     await rename(temporaryFile, file);
   } catch (error) {
-    await rm(temporaryFile, { force: true });
+    // Its name may be too long for this, too.
+    await rm(temporaryFile, { force: true }).catch(() => {});
     if (!(error instanceof Error) || !("code" in error)) throw error;
     throw new CommandError(
       `${file} cannot be written: ${describeCause(error)}. Name another file, in a folder that exists.`,

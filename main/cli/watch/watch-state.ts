@@ -1,7 +1,8 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, rmSync, type Stats } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isJsonObject } from "../../../shared/json.ts";
 import { describeCause } from "../../files/describe-cause.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import { readForeignFile } from "../../files/foreign-file.ts";
 import { plainText } from "../../files/utf8-text.ts";
 import { type Lock, takeLock } from "../../home/lock.ts";
@@ -19,14 +20,15 @@ export interface WatchState {
 }
 
 /**
- * The lock of a state, in a file beside it. Held until the process ends for any reason. Throws CommandError if another one has it: each of
- * the two would count as handled what only the other one got.
+ * The lock of a state, in a file beside it, which its release removes if it was not there before. Held until the process ends for any reason.
+ * Throws CommandError if another one has it: each of the two would count as handled what only the other one got.
  */
-export function lockWatchState(file: string): Lock {
+export function lockWatchState(file: string): Pick<Lock, "release"> {
   const path = `${file}.lock`;
+  let stats: Stats | undefined;
   let lock: Lock | undefined;
   try {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
+    stats = lstatSync(path, { throwIfNoEntry: false });
     // Such as a package manager's.
     if (stats !== undefined && (!stats.isFile() || stats.size > 0))
       throw new CommandError(`${path} is no lock of a state. It is left as it is: name another file for the state.`);
@@ -34,16 +36,38 @@ export function lockWatchState(file: string): Lock {
     lock = takeLock(path, false);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(
-      `${file} cannot be locked: ${describeCause(error)}. Name another file, in a folder that exists.`,
-    );
+    const cause = describeCause(error);
+    if (systemErrorCode(error) === "ENAMETOOLONG")
+      throw new CommandError(`${file} cannot be the state: with .lock, ${cause}. Name a file with a shorter name.`);
+    throw new CommandError(`${file} cannot be locked: ${cause}. Name another file, in a folder that exists.`);
   }
   if (lock === undefined)
     throw new CommandError(
       `Another repoconf watch --exec has the state ${file}. End that one, or give each a file of its own.`,
       exitCodes.refused,
     );
-  return lock;
+  const { isInPlace, release } = lock;
+  if (!isInPlace()) {
+    // The one that had it has just removed it.
+    release();
+    return lockWatchState(file);
+  }
+  return {
+    release: () => {
+      // While it is locked: later, it could be the lock of the next one.
+      if (stats === undefined && isInPlace()) removeIfAllowed(path);
+      release();
+    },
+  };
+}
+
+/** Windows removes no file that is open; it stays, as after a crash. */
+function removeIfAllowed(path: string): void {
+  try {
+    rmSync(path);
+  } catch {
+    // The next one uses it.
+  }
 }
 
 /** Undefined if there is no file yet. Throws CommandError: starting over without being asked would miss changes. */
