@@ -3,7 +3,7 @@ import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { copyText } from "../state/copy.ts";
 import { openDialog } from "../state/dialog.ts";
-import { messageOf, notify } from "../state/notices.ts";
+import { isOutcomeUnknown, messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
 import { type ScreenState, screenStore, shownRepository } from "../state/store.ts";
 import type { Action } from "./action.ts";
@@ -49,11 +49,18 @@ function mark(favourite: boolean, title: string, short: string): Action {
 
 async function setFavourite({ id, name }: RepositoryEntry, favourite: boolean): Promise<void> {
   const about = `favourite ${id}`;
+  const { connection, silentSince } = screenStore.getState();
   try {
+    // A request would first wait some seconds for a connection, or an answer.
+    if (connection !== "connected" || silentSince !== undefined) throw new Error("The daemon does not answer.");
     await daemon().run("repo/update", { repo: id, favourite });
     notify("done", favourite ? `Added ${name} to favourites.` : `Removed ${name} from favourites.`, about);
   } catch (error) {
-    notify("problem", messageOf(error), about);
+    const what = `${favourite ? "added to" : "removed from"} favourites`;
+    const problem = isOutcomeUnknown(error)
+      ? `The daemon has not answered, so it is not known whether ${name} was ${what}.`
+      : `${name} was not ${what}. ${messageOf(error)}`;
+    notify("problem", problem, about);
   }
 }
 

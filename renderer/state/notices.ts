@@ -1,3 +1,4 @@
+import { RepoconfError } from "../../shared/errors.ts";
 import { type Notice, screenStore } from "./store.ts";
 
 /** How long a success notice is shown, in milliseconds; with a button, for which one has to reach it, for longer. */
@@ -42,6 +43,11 @@ export function dismissAbout(about: string): void {
 
 export function dismiss(id: number): void {
   screenStore.setState(state => ({ notices: state.notices.filter(one => one.id !== id) }));
+}
+
+/** Whether a request was sent and not answered, so that what it asked for may have been done. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof RepoconfError && error.details?.["isUnknown"] === true;
 }
 
 /** The message of an error. */

@@ -1,12 +1,12 @@
 import type { ChangeOptions } from "../../shared/client/client.ts";
 import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
+import type { ErrorEntry } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ChangedRepository, Reply } from "../../shared/protocol.ts";
 import { daemon, openRepository } from "./connection.ts";
 import { withoutSent } from "./edits.ts";
-import { messageOf, notify } from "./notices.ts";
+import { isOutcomeUnknown, messageOf, notify } from "./notices.ts";
 import { inConflict, listed, type Outcome, tellConflict, tellSaved, tellUnsaved } from "./save-notice.ts";
 import { editKey, type PendingEdit, screenStore } from "./store.ts";
 import { newBatch, rememberSaved } from "./undo.ts";
@@ -85,7 +85,7 @@ async function saveRepository(
       if (tries >= maxTries) return { repo, problem: inConflict };
     }
   } catch (error) {
-    const isUnknown = error instanceof RepoconfError && error.details?.["isUnknown"] === true;
+    const isUnknown = isOutcomeUnknown(error);
     const problem = isUnknown
       ? "The daemon has not answered, so it is not known whether this was saved; you are told once it answers."
       : messageOf(error);
