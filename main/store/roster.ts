@@ -111,6 +111,8 @@ export class Roster {
     await shared?.additions.add(id, metadata, files, actor, assertFree).finally(() => files.home.dropPrepared());
     const added = repositories.get(id) ?? repositories.open(id, { files, addedBy: actor });
     if (!added.isRead) await added.refresh();
+    // Its folder is in no log: until its file can be written, the next start finds it in the index.
+    if (added.mirror.firstFailure !== undefined) await repositories.saveIndex();
     events.publish({ kind: "added", state: added.state });
     return added.summary;
   }

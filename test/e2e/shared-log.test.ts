@@ -5,7 +5,7 @@ import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome, serveHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
-import { watchFileSystem } from "../helpers/file-system.ts";
+import { isReplaced, systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { askServers, describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { makeSharedWorld } from "../helpers/shared-world.ts";
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
@@ -158,7 +158,7 @@ describeWithNats("commands on machines that share a log", () => {
     }
   });
 
-  test("say in status and doctor that the machine is behind, and that too few servers store each change", async () => {
+  test("say that the machine is behind, that too few servers store each change, and that the file of what is added waits", async () => {
     await using world = await makeSharedWorld();
     await using desk = await world.start("desk");
     await using home = await makeCommandHome();
@@ -176,6 +176,11 @@ describeWithNats("commands on machines that share a log", () => {
     expect(await laptop.succeed(["status"])).toContain("is stored on 1 of the 3 servers");
     isHeld.resolve();
     await until(async () => !isBehind(await laptop.succeed(["status"])), "it to be over");
+    fileSystem.before = call => {
+      if (isReplaced("site")(call)) throw systemError("EIO");
+    };
+    const added = { code: 0, errorOutput: expect.stringContaining("site.json cannot be written (EIO)") };
+    expect(await laptop.run(["repo", "add", ".", "--id", "site"])).toMatchObject(added);
   });
 
   test.each(["SIGTERM", "stop"])(

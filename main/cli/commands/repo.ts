@@ -156,6 +156,7 @@ function reportAdded({ name, id, path, recognized, inTree, health }: AddedEntry,
       ? `${path} is a clone of ${name} (${id}), which the shared log already has. It is now that repository's folder on this machine.`
       : `Added ${name} (${id}): ${path}`,
   );
+  for (const { code, message } of health) if (code === 1108) printNote(message);
   if (!inTree) return;
   if (!options.inTree) print("Its values are in its .repoconf.json, where changes are written too.");
   const broken = health.find(({ code }) => code === 1106);

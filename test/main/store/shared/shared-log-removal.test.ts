@@ -4,7 +4,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
-import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { isReplaced, systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { freezeHome } from "../../../helpers/frozen-home.ts";
 import { describeWithNats } from "../../../helpers/nats-server.ts";
 import { hasRepositories, makeSharedWorld, type SharedWorld, sees, set } from "../../../helpers/shared-world.ts";
@@ -209,5 +209,29 @@ describeWithNats("a repository that this machine adds", () => {
     }
     expect(replies[0]).toBe("1108 true");
     expect(new Set(replies)).toEqual(new Set(["1108 true", ""]));
+  });
+
+  test("and whose file cannot be put in place is told so, keeps its folder over a kill, and gets the file without a restart", async () => {
+    await using world = await makeSharedWorld();
+    await using desk = await world.start("desk");
+    const fileSystem = watchFileSystem();
+    await using laptop = await world.start("laptop", { fileSystem });
+    fileSystem.before = call => {
+      if (isReplaced("shop")(call)) throw systemError("EIO");
+    };
+    const path = laptop.homeFolder;
+    const { result, errors } = await laptop.owner.call("repo/add", { id: "shop", name: "shop", path });
+    const health = [{ code: 1108, message: expect.stringContaining("shop.json cannot be written (EIO)") }];
+    expect([result, errors]).toEqual([expect.objectContaining({ path, health }), []]);
+    await hasRepositories(desk, 1);
+    await using killed = await freezeHome(laptop.homeFolder);
+    await using restarted = await startTestDaemon({ clock: world.server.clock, home: killed.path });
+    fileSystem.before = () => {};
+    for (const { owner, homeFolder } of [laptop, restarted]) {
+      const entry = async () => (await owner.call("repo/list")).result[0];
+      await until(async () => (await entry())?.health.length === 0, "the file");
+      expect(await entry()).toMatchObject({ path, revision: 1 });
+      expect(JSON.parse(await readFile(join(homeFolder, "repos/shop.json"), "utf8"))).toMatchObject({ path });
+    }
   });
 });
