@@ -6,7 +6,7 @@ import { forEachConcurrently } from "../time/for-each-concurrently.ts";
 import type { StoreContext } from "./context.ts";
 import { readWidth } from "./hand-edits/repository-folder.ts";
 import type { JournalLine, Segment } from "./history/record.ts";
-import { endOf, readTail } from "./history/segment.ts";
+import { endOf, readTail, type SegmentNames, segmentsNamed } from "./history/segment.ts";
 import type { Commit, Committed, Forgetting, OpenedLog } from "./log/commit-log.ts";
 import type { OpenRepository, Repositories } from "./repository/repositories.ts";
 import type { IndexData } from "./state/repository-index.ts";
@@ -38,15 +38,15 @@ export function missedEntries({ entries, log: _, ...found }: OpenedLog): MissedE
  */
 export async function knownPositions(
   index: IndexData,
-  segments: ReadonlyMap<string, readonly Segment[]>,
+  { names, folder }: { readonly names: SegmentNames; readonly folder: string },
   fileSystem: FileSystem,
   stop: string | undefined,
 ): Promise<readonly Position[]> {
   const positions = index.log === undefined ? [] : [index.log];
   if (index.stop !== undefined && index.stop === stop) return positions;
-  await forEachConcurrently([...segments], readWidth, async ([id, ofOne]) => {
-    const known = (index.repositories[id] ?? index.layers?.[id])?.history;
-    const position = await newestPosition(ofOne, fileSystem, known).catch(() => undefined);
+  await forEachConcurrently([...names], readWidth, async ([id, ofOne]) => {
+    const known = (index.repositories.get(id) ?? index.layers.get(id))?.history;
+    const position = await newestPosition(segmentsNamed(ofOne, folder), fileSystem, known).catch(() => undefined);
     if (position !== undefined) positions.push(position);
   });
   return positions;

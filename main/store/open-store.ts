@@ -1,6 +1,7 @@
 import type { StoreContext, StoreSurroundings } from "./context.ts";
-import { listSegments, type Retention } from "./history/journal.ts";
+import type { Retention } from "./history/journal.ts";
 import { Journals } from "./history/journals.ts";
+import { listSegmentNames } from "./history/segment.ts";
 import type { OpenedLog } from "./log/commit-log.ts";
 import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { knownPositions, type MissedEntries, missedEntries } from "./missed-entries.ts";
@@ -35,12 +36,13 @@ export async function openStore(
   const { data: indexed, damaged } = await index.read();
   const message = `${paths.indexFile} was damaged, so this start read every repository's file and history instead. Nothing needs to be done; if it happens again, check the disk.`;
   if (damaged) await findings.addDamaged(paths.indexFile, message);
-  const segments = await listSegments(paths.journal);
+  const names = await listSegmentNames(paths.journal);
   const onDamage = (damage: NewFinding) => findings.add(damage);
   const logOptions = { folder: paths.log, fileSystem, clock, assertHeld, onProblem, onDamage };
-  const witnesses = (stop: string | undefined) => knownPositions(indexed, segments, fileSystem, stop);
+  const witnesses = (stop: string | undefined) =>
+    knownPositions(indexed, { names, folder: paths.journal }, fileSystem, stop);
   const opened = await (openLog?.(logOptions) ?? FileLog.open({ ...logOptions, witnesses }));
   const context = { ...surroundings, log: opened.log };
-  const journals = new Journals(context, retention, segments);
+  const journals = new Journals(context, retention, names);
   return { context, index, indexed, journals, missed: missedEntries(opened) };
 }

@@ -112,17 +112,14 @@ export class Store {
       if (state !== undefined) events.publish({ kind: "found", state });
       this.onProblems();
     };
+    const allOpened = () => this.#allOpened();
     this.#mirrors = new MirrorSchedule(context, {
-      repositories: () => this.#allOpened(),
+      repositories: allOpened,
       others: () => [...this.erasures.numbers, ...(this.#shared?.numbers ?? [])],
       onRelease: () => void this.#shared?.shortener.shortenIfLong(),
     });
-    const all = {
-      repositories,
-      find: (id: string) => repositories.get(id) ?? this.#documents.get(id),
-      allOpened: () => this.#allOpened(),
-    };
-    this.erasures = new Erasures(context, all, () => this.#shared?.shortener);
+    const find = (id: string) => repositories.get(id) ?? this.#documents.get(id);
+    this.erasures = new Erasures(context, { repositories, find, allOpened }, () => this.#shared?.shortener);
     const { scopes, leastBytes } = options.shared ?? {};
     const parts = { repositories, journals, erasures: this.erasures, events };
     const { snapshots } = context.log;
@@ -155,9 +152,11 @@ export class Store {
   async #start({ context, indexed, missed }: OpenedStore): Promise<void> {
     const { repositories, erasures } = this;
     const removed = removedIds(missed.entries);
-    const known = repositories.begin(await listRepositoryFiles(context.paths.repositories), indexed, removed);
+    const isKnown = (id: string) => indexed.repositories.has(id) && !removed.has(id);
+    const files = await listRepositoryFiles(context.paths.repositories, isKnown);
+    repositories.begin(files, indexed.repositories, removed);
     await this.layers.begin(indexed, { commits: missed.commits, removed });
-    for (const entry of known) this.#handEdits.watchFolder(entry);
+    for (const entry of repositories.indexedInTree()) this.#handEdits.watchFolder(entry);
     const onRecovering = (progress: IndexingProgress) => this.#options.onRecovering?.(progress);
     await recoverHistories(context, { repositories, documents: this.#documents }, erasures, missed, onRecovering);
     await this.#mirrors.release();

@@ -1,8 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
-import { Journal, listSegments, type Retention } from "../../main/store/history/journal.ts";
+import { Journal, type Retention } from "../../main/store/history/journal.ts";
 import type { ChangeRecord, JournalRecord } from "../../main/store/history/record.ts";
+import { listSegments } from "../../main/store/history/segment.ts";
 import { systemClock } from "../../main/time/clock.ts";
 import { Yielding } from "../../main/time/yielding.ts";
 

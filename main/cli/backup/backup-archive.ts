@@ -14,8 +14,8 @@ import { fileOfTemporary } from "../../files/temporary-files.ts";
 import type { Home } from "../../home/home.ts";
 import { homeFormat, parseFormat } from "../../home/prepare-home.ts";
 import { backedUpFolders as folders } from "../../home/restore.ts";
-import { listSegments } from "../../store/history/journal.ts";
 import type { Segment } from "../../store/history/record.ts";
+import { listSegments } from "../../store/history/segment.ts";
 import { CommandError } from "../output/exit-codes.ts";
 import { showProgress } from "../output/terminal.ts";
 

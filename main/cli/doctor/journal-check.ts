@@ -4,9 +4,8 @@ import pLimit from "p-limit";
 import { describeCause } from "../../files/describe-cause.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
-import { listSegments } from "../../store/history/journal.ts";
 import { type JournalLine, parseLine, type Segment } from "../../store/history/record.ts";
-import { linesBackward, readSegment, SegmentMissingError } from "../../store/history/segment.ts";
+import { linesBackward, listSegments, readSegment, SegmentMissingError } from "../../store/history/segment.ts";
 import { counted, type Finding, good, note, problem } from "./finding.ts";
 import { knownRevisions } from "./known-revisions.ts";
 

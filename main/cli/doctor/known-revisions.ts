@@ -13,9 +13,9 @@ import { systemClock } from "../../time/clock.ts";
 export async function knownRevisions(home: Home): Promise<ReadonlyMap<string, number>> {
   const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem, systemClock);
   const { data } = await index.read();
-  const known = new Map(
-    Object.values({ ...data.repositories, ...data.layers }).map(({ id, revision }) => [id, revision]),
-  );
+  const known = new Map<string, number>();
+  for (const entries of [data.repositories, data.layers])
+    for (const id of entries.ids()) known.set(id, entries.get(id)?.revision ?? 0);
   for (const { entry } of recover(await readLog(home.log)).entries) {
     if (entry.kind !== "commit") continue;
     for (const { repo, revision } of entry.documents) {

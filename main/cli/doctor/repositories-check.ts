@@ -51,7 +51,7 @@ export async function checkRepositories(home: Home, options: Options): Promise<C
   const trust = await TrustedValues.open(files, noteOfTrust, noteOfTrust);
   const { scopes, served } = options;
   const index = await new RepositoryIndex(home.indexFile, home.temporary, realFileSystem, systemClock).read();
-  const indexed = new Map(Object.entries(index.data.repositories));
+  const indexed = index.data.repositories;
   const byDaemon = new Map(served?.map(entry => [entry.id, entry]));
   let done = 0;
   const limit = pLimit(concurrency);
@@ -68,7 +68,7 @@ export async function checkRepositories(home: Home, options: Options): Promise<C
   );
   const running = served !== undefined;
   const finding = checkIndex(home, checked, index, running);
-  const missing = await findMissing(home, running ? byDaemon.keys() : indexed.keys(), new Set(ids), running);
+  const missing = await findMissing(home, running ? byDaemon.keys() : indexed.ids(), new Set(ids), running);
   const findings = [
     ...unknownFiles,
     ...checked.flatMap(one => one.findings),
@@ -132,7 +132,7 @@ function checkIndex(
   // A running daemon writes the index some seconds after a change.
   if (running) return good("index", "kept by the running daemon");
   const differing = checked.filter(({ id, stamps }) => {
-    const known = data.repositories[id];
+    const known = data.repositories.get(id);
     return known === undefined || !sameStamps(known.stamps, stamps);
   });
   if (differing.length === 0) return good("index", "agrees with the files");

@@ -253,7 +253,7 @@ export class HandEditWatcher {
   async #rescan(expected?: number): Promise<void> {
     const { repositories } = this.#options;
     for (const watched of [this.#folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
-    await this.#adopt((await listRepositoryFiles(this.#folder)).filter(id => !repositories.has(id)));
+    await this.#adopt(await listRepositoryFiles(this.#folder, id => repositories.has(id)));
     const ids = [...repositories.ids()];
     if (expected !== undefined) this.#expect(ids.length - expected);
     await forEachConcurrently(ids, readWidth, async id => {

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
-import { appendFile, readdir, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { appendFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
 import { type FileSystem, ignoreMissing, syncFile, writeAll } from "../../files/file-system.ts";
@@ -59,24 +59,6 @@ const altered = "it was altered";
 /** A segment has 1/10 of the retention, so that compaction can delete whole segments. */
 const segmentShare = 10;
 const largestSegment: Retention = { revisions: 1_000, bytes: 4 * 1024 * 1024 };
-const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)\.jsonl$/;
-
-/** The journal's segments in a folder, by repository. */
-export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
-  const byRepository = new Map<string, Segment[]>();
-  // Calling `join` for each of thousands of files would slow down every start.
-  const inFolder = join(folder, sep);
-  for (const name of await readdir(folder)) {
-    const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
-    if (id === undefined) continue;
-    const segments = byRepository.get(id) ?? [];
-    byRepository.set(id, segments);
-    segments.push({ path: `${inFolder}${name}`, generation: Number(generation), revision: Number(revision) });
-  }
-  for (const segments of byRepository.values())
-    segments.sort((one, other) => one.generation - other.generation || one.revision - other.revision);
-  return byRepository;
-}
 
 /**
  * The revisions of one repository, append-only. Each segment begins with a checkpoint, so compaction deletes whole files in the background,

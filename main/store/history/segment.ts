@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
-import { basename } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, join, sep } from "node:path";
 import { type FileSystem, readAll } from "../../files/file-system.ts";
 import { homeFileBytes, openRegularFile, readHomeFile } from "../../files/foreign-file.ts";
 import { type JournalLine, parseLine, type Segment } from "./record.ts";
@@ -26,6 +27,38 @@ export class SegmentMissingError extends Error {
 const newline = 0x0a;
 const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
+const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)\.jsonl$/;
+
+/** By repository: the names of its segments' files, separated by `/`. A start takes few apart, so it makes no object for each. */
+export type SegmentNames = ReadonlyMap<string, string>;
+
+export async function listSegmentNames(folder: string): Promise<Map<string, string>> {
+  const byRepository = new Map<string, string>();
+  for (const name of await readdir(folder)) {
+    if (!segmentName.test(name)) continue;
+    const id = name.slice(0, name.indexOf("."));
+    const others = byRepository.get(id);
+    byRepository.set(id, others === undefined ? name : `${others}/${name}`);
+  }
+  return byRepository;
+}
+
+/** The segments with these names, oldest first. */
+export function segmentsNamed(names: string, folder: string): Segment[] {
+  // Calling `join` for each of thousands of files would slow down every start after a crash.
+  const inFolder = join(folder, sep);
+  const segments = names.split("/").map(name => {
+    const { generation, revision } = segmentName.exec(name)?.groups ?? {};
+    return { path: `${inFolder}${name}`, generation: Number(generation), revision: Number(revision) };
+  });
+  return segments.sort((one, other) => one.generation - other.generation || one.revision - other.revision);
+}
+
+/** The journal's segments in a folder, by repository. */
+export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
+  const names = await listSegmentNames(folder);
+  return new Map([...names].map(([id, ofOne]) => [id, segmentsNamed(ofOne, folder)]));
+}
 
 /** Whether a segment has more than is ever written into one. */
 export function isTooLarge(path: string): boolean {

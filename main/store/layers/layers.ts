@@ -66,7 +66,7 @@ export class Layers {
    * deleted when a layer is removed. `commits`: of documents that the log knows; `removed`: by their ids.
    */
   async begin(
-    index: IndexData,
+    { layers }: IndexData,
     { commits, removed }: { readonly commits: ReadonlyMap<string, unknown>; readonly removed: ReadonlySet<string> },
   ): Promise<void> {
     const { documents, repositories, journals } = this.#options;
@@ -77,9 +77,8 @@ export class Layers {
       const repo = repositoryOfDocument(id);
       return repositories.has(repo) || commits.has(repo);
     };
-    const known = Object.entries(index.layers ?? {}).filter(([id]) => isWanted(id) && !removed.has(id));
-    const there = [...files, ...histories].filter(isWanted);
-    documents.begin(there, { repositories: Object.fromEntries(known) }, removed);
+    for (const id of [...layers.ids()]) if (!isWanted(id) || removed.has(id)) layers.delete(id);
+    documents.begin([...files, ...histories].filter(isWanted), layers, removed);
   }
 
   /** The documents above a repository's own one, the lowest first. */

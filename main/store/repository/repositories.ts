@@ -4,7 +4,12 @@ import type { StoreContext } from "../context.ts";
 import { revisionOf } from "../history/layered-history.ts";
 import { type Commit, type Committed, formatPosition } from "../log/commit-log.ts";
 import type { RepositoryFiles } from "../mirror/repository-files.ts";
-import type { IndexData, IndexedRepository, RepositoryIndex } from "../state/repository-index.ts";
+import {
+  IndexEntries,
+  type IndexedRepository,
+  type IndexLine,
+  type RepositoryIndex,
+} from "../state/repository-index.ts";
 import type { Actor, Position, RepositoryState, RepositorySummary } from "../types.ts";
 
 /** A repository's object. */
@@ -52,7 +57,7 @@ export interface RepositoriesOptions<Repository> {
 interface IndexedLayers {
   has(id: string): boolean;
   revision(id: string): number;
-  indexEntries(): { readonly [id: string]: IndexedRepository };
+  indexLines(): Iterable<IndexLine>;
 }
 
 /** Milliseconds from a change to the next write of the index. After a crash in between, the next start reads the file. */
@@ -69,7 +74,7 @@ const triesForRoom = 8;
 export class Repositories<Repository extends OpenRepository> {
   readonly #options: RepositoriesOptions<Repository>;
   /** By id: the index entries of repositories that are not open; undefined if only the file's name is known. */
-  readonly #known = new Map<string, IndexedRepository | undefined>();
+  #known = new IndexEntries();
   /** The most recently used one comes last. */
   readonly #open = new Map<string, Repository>();
   /** Evicted repositories that somebody may still use: there must never be two objects of one repository. */
@@ -96,7 +101,7 @@ export class Repositories<Repository extends OpenRepository> {
   }
 
   ids(): Iterable<string> {
-    return this.#known.keys();
+    return this.#known.ids();
   }
 
   /** Adds a repository, which is opened on first use. */
@@ -176,7 +181,7 @@ export class Repositories<Repository extends OpenRepository> {
 
   /** The id of the repository that it is a linked worktree of. */
   baseOf(id: string): string | undefined {
-    return (this.opened(id)?.own ?? this.#known.get(id))?.base;
+    return (this.opened(id)?.own ?? this.#known.get(id, '"base":'))?.base;
   }
 
   #indexedAbove(id: string): readonly string[] {
@@ -220,27 +225,32 @@ export class Repositories<Repository extends OpenRepository> {
   /** Its entry for the index; undefined if nothing is known yet, or if it is to begin in the log and has not. */
   indexed(id: string): IndexedRepository | undefined {
     const repository = this.opened(id);
-    if (!repository?.loaded) return this.#known.get(id);
-    return repository.indexEntry;
+    return repository?.loaded ? repository.indexEntry : this.#known.get(id);
   }
 
-  /** Adds those of the files with these ids, and those of the index, except `removed` ones without a file. Returns what the index has. */
-  begin(
-    files: readonly string[],
-    { repositories }: IndexData,
-    removed: ReadonlySet<string>,
-  ): readonly IndexedRepository[] {
+  /** Takes over the entries of the index, and adds those of `files`: all that it lacks or that are `removed`, which go without a file. */
+  begin(files: readonly string[], indexed: IndexEntries, removed: ReadonlySet<string>): void {
+    this.#known = indexed;
     const there = new Set(files);
-    const indexed = Object.values(repositories).filter(({ id }) => !removed.has(id) || there.has(id));
-    for (const entry of indexed) this.add(entry.id, entry);
+    for (const id of removed) if (!there.has(id)) indexed.delete(id);
     for (const id of files) if (!this.has(id)) this.add(id);
-    return indexed;
   }
 
-  /** Their entries for the index, by id. */
-  indexEntries(): { readonly [id: string]: IndexedRepository } {
-    const known = [...this.ids()].flatMap(id => this.indexed(id) ?? []);
-    return Object.fromEntries(known.map(one => [one.id, one]));
+  /** What the index has of those in work trees. */
+  *indexedInTree(): Generator<IndexedRepository> {
+    for (const id of this.ids()) {
+      const entry = this.#known.get(id, '"inTree":true');
+      if (entry?.inTree) yield entry;
+    }
+  }
+
+  /** Their entries for the index. */
+  *indexLines(): Generator<IndexLine> {
+    for (const id of this.ids()) {
+      const opened = this.opened(id);
+      const text = opened?.loaded ? opened.indexEntry && JSON.stringify(opened.indexEntry) : this.#known.textOf(id);
+      if (text !== undefined) yield [id, text];
+    }
   }
 
   saveIndexSoon(): void {
@@ -256,13 +266,8 @@ export class Repositories<Repository extends OpenRepository> {
     const { log } = this.#context;
     try {
       await this.#index.write(() => {
-        const layers = this.#options.layers?.().indexEntries() ?? {};
-        return {
-          repositories: this.indexEntries(),
-          ...(Object.keys(layers).length > 0 && { layers }),
-          log: formatPosition(log.id, log.newest),
-          ...(stop !== undefined && { stop }),
-        };
+        const layers = this.#options.layers?.().indexLines() ?? [];
+        return { repositories: this.indexLines(), layers, log: formatPosition(log.id, log.newest), stop };
       });
       return true;
     } catch (error) {
