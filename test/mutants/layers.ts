@@ -49,8 +49,8 @@ export const mutants = [
   ...killedBy("S21", "test/main/daemon/layers.test.ts", {
     "local values without file and index (they are forgotten)": {
       file: "main/store/layers/layers.ts",
-      find: "const there = [...files, ...histories]",
-      replace: "const there = [...files]",
+      find: "documents.begin([...files, ...histories]",
+      replace: "documents.begin([...files]",
       name: "the history still has the local values",
     },
     "one change of two layers in events": {

@@ -91,9 +91,9 @@ export const mutants = [
   ...killedBy("store", "test/e2e/daemon-memory.test.ts", {
     "not opening repositories that nobody requests": {
       file: "main/store/store.ts",
-      find: "    for (const entry of known) this.#handEdits.watchFolder(entry);\n",
+      find: "    for (const entry of repositories.indexedInTree()) this.#handEdits.watchFolder(entry);\n",
       replace:
-        "    for (const entry of known) this.#handEdits.watchFolder(repositories.get(entry.id)?.state ?? entry);\n",
+        "    for (const id of repositories.ids()) this.#handEdits.watchFolder(repositories.require(id).state);\n",
       name: "takes at most two kilobytes",
     },
   }),

@@ -1,7 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { realFileSystem } from "../../../main/files/file-system.ts";
+import { RepositoryIndex } from "../../../main/store/state/repository-index.ts";
+import { systemClock } from "../../../main/time/clock.ts";
 import { noRescans, startTestDaemon } from "../../helpers/daemon.ts";
 import { watchFileSystem } from "../../helpers/file-system.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
@@ -97,3 +101,30 @@ test.each(["the end", "a removal"])(
     expect(t.log.filter(line => line.includes("index"))).toEqual([]);
   },
 );
+
+test("a start parses only the entries that it asks for, and reads the one line that an earlier version wrote", async () => {
+  await using home = await temporaryFolder();
+  const t = await startTestDaemon({ home: home.path, ...noRescans });
+  const ids = ["a", "b", "c"];
+  for (const id of ids) await t.owner.call("repo/add", { id, name: `"inTree":true \n${id}` });
+  await t[Symbol.asyncDispose]();
+  const path = join(home.path, "index.json");
+  const index = new RepositoryIndex(path, home.path, realFileSystem, systemClock);
+  const whole = JSON.parse(await readFile(path, "utf8"));
+  const parse = vi.spyOn(JSON, "parse");
+  const { data } = await index.read();
+  expect([...data.repositories.ids()]).toEqual(ids);
+  for (const id of ids) expect(data.repositories.get(id, '"inTree":true')).toBe(undefined);
+  // The end of the log.
+  expect(parse).toHaveBeenCalledTimes(1);
+  expect(ids.map(id => data.repositories.textOf(id))).toEqual(ids.map(id => JSON.stringify(whole.repositories[id])));
+  expect(data.repositories.get("b")).toBe(data.repositories.get("b", '"no such":'));
+  expect(parse).toHaveBeenCalledTimes(2);
+  data.repositories.delete("a");
+  expect(ids.map(id => data.repositories.get(id))).toEqual([undefined, whole.repositories.b, whole.repositories.c]);
+  const { checksum: _, ...content } = whole;
+  const line = JSON.stringify(content).slice(0, -1);
+  await writeFile(path, `${line},"checksum":"${hash("sha256", line)}"}\n`);
+  const { data: earlier, damaged } = await index.read();
+  expect([damaged, earlier.log, earlier.repositories.get("c")]).toEqual([false, whole.log, whole.repositories.c]);
+});
