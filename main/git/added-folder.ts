@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { foreignDisks } from "../files/foreign-disks.ts";
-import { findWorkTree, type LinkedWorktree, linkedWorktrees, mainWorkTree } from "./git.ts";
+import { findWorkTree, type LinkedWorktree, linkedWorktrees, mainWorkTree, type WorkTree } from "./git.ts";
 
 /** An added repository by its folder, without links. */
 export interface AddedFolder {
@@ -26,16 +26,29 @@ export interface AddedWorktree {
   readonly folder: string;
 }
 
+/** A folder without links, and the work tree that contains it. */
+export interface Place {
+  readonly folder: string;
+  readonly tree: WorkTree | undefined;
+}
+
+/** The place of a folder without links. Throws UnreachableDiskError. */
+export async function placeOf(folder: string): Promise<Place> {
+  return { folder, tree: await findWorkTree(folder) };
+}
+
 /** The added folder that is `path` or the nearest one above it, up to `top`, if it is given. */
 export type NearestAdded = (path: string, top?: string) => Promise<AddedFolder | undefined>;
 
 /**
- * The repository that contains a folder without links, by git's own files (docs/worktrees.md): the nearest added folder in its work tree;
- * for a linked worktree with none, the folder that was added in the same place of the main work tree. If the repository is bare, that
- * is its git folder, or else the only other linked worktree that was added. Throws UnreachableDiskError.
+ * The repository that contains a folder, by git's own files (docs/worktrees.md): the nearest added folder in its work tree; for a linked
+ * worktree with none, the folder that was added in the same place of the main work tree. If the repository is bare, that is its git
+ * folder, or else the only other linked worktree that was added. Throws UnreachableDiskError.
  */
-export async function findAddedFolder(folder: string, nearest: NearestAdded): Promise<FoundFolder | undefined> {
-  const tree = await findWorkTree(folder);
+export async function findAddedFolder(
+  { folder, tree }: Place,
+  nearest: NearestAdded,
+): Promise<FoundFolder | undefined> {
   const inside = await nearest(folder, tree?.folder);
   if (inside !== undefined && inside.base === undefined) return { id: inside.id };
   const found = tree?.linked && (await findInOthers(folder, { ...tree, linked: tree.linked }, nearest));

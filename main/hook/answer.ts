@@ -6,7 +6,7 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { isSecretReference } from "../../shared/scopes/hidden-values.ts";
 import { type EnvironmentSource, environmentFields, type Variables, variablesOf } from "../../shared/variables.ts";
 import { describeCause } from "../files/describe-cause.ts";
-import { findWorkTree, mainWorkTree } from "../git/git.ts";
+import { mainWorkTree, type WorkTree } from "../git/git.ts";
 import type { Home } from "../home/home.ts";
 import { readStamps, type Stamp } from "./stamps.ts";
 
@@ -52,9 +52,11 @@ const reserved = /^(__repoconf_|REPOCONF_HOOK_)/;
 /** The answer about a repository. Throws only what is no fault of its files. */
 export async function hookAnswer({ home, repository, fields, readValues, resolve }: HookSource): Promise<HookAnswer> {
   const repo = repository.id;
-  const stamps = await readStamps(filesOf(home, repository, fields));
-  // Only needed while values are untrusted: accepting them changes no other file.
-  const trust = await readStamps([home.trustFile]);
+  const [stamps, trust] = await Promise.all([
+    readStamps(filesOf(home, repository, fields)),
+    // Only needed while values are untrusted: accepting them changes no other file.
+    readStamps([home.trustFile]),
+  ]);
   let variables: Variables;
   try {
     variables = variablesOf({ repo, fields, linked: repository.linked, ...(await readValues()) });
@@ -96,9 +98,8 @@ function filesOf(
   ];
 }
 
-/** The linked worktree that contains a folder, and its main one; undefined if there is none. `folder` has no links. Throws UnreachableDiskError. */
-export async function linkedWorktree(folder: string): Promise<LinkedWorktree | undefined> {
-  const tree = await findWorkTree(folder);
+/** A linked worktree, by its folder without links, and its main one; undefined if the work tree is none. Throws UnreachableDiskError. */
+export async function linkedWorktree(tree: WorkTree | undefined): Promise<LinkedWorktree | undefined> {
   const main = tree?.linked && (await mainWorkTree(tree.linked.common));
   return tree === undefined || main === undefined ? undefined : { folder: tree.folder, main };
 }

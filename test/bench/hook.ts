@@ -37,7 +37,7 @@ export const hook: Section = {
     for (const shell of shells.filter(machine.has)) {
       const script = join(await machine.newFolder(shell), "hook");
       await writeFile(script, await repoconf("hook", shell));
-      const ours = `eval "$(cat '${script}')"; prompt() { __repoconf_hook; }`;
+      const ours = `eval "$(cat '${script}')"`;
       const run = (name: string, setUp: string, before: string, after: string): Contender => ({
         name,
         run: async () => {
@@ -48,18 +48,21 @@ export const hook: Section = {
           return Number(printed) / 1_000;
         },
       });
-      const enter = (name: string, setUp: string) =>
-        run(name, `${setUp}; cd /; prompt`, `cd '${folder}'`, "cd /; prompt");
-      const direnv = enter("direnv", `eval "$(direnv hook ${shell})"; prompt() { _direnv_hook; }`);
+      // From the cd on: under zsh, direnv loads at the cd already, and asks again at the prompt.
+      const enter = (name: string, setUp: string, atPrompt: string) => {
+        const [loads, isUnset, isSet] = [`cd '${folder}'; ${atPrompt}`, '[ -z "$A" ] || exit', '[ "$A" = 1 ] || exit'];
+        return run(name, `${setUp}; prompt() { ${loads}; }`, `cd /; ${atPrompt}; ${isUnset}`, isSet);
+      };
+      const direnv = enter("direnv", `eval "$(direnv hook ${shell})"`, "_direnv_hook");
       const beside = (goal: number): Compared[] => (withDirenv ? [{ contender: direnv, goal: atMost(goal) }] : []);
       const asks = shell === "bash" ? "by curl" : "by its own socket";
-      const entering = `${shell}, prompt after entering a folder`;
-      rows.push(...(await compare(machine, `${entering}, ${asks}`, "ms", enter("hook", ours), beside(0.6))));
-      const withoutBoth = `${ours}; __repoconf_checked=`;
-      rows.push(
-        ...(await compare(machine, `${entering}, by the command`, "ms", enter("hook", withoutBoth), beside(1.5))),
-      );
-      const inside = `${ours}; cd '${folder}'; prompt`;
+      const entering = `${shell}, cd into a folder and its prompt`;
+      const asked = enter("hook", ours, "__repoconf_hook");
+      rows.push(...(await compare(machine, `${entering}, ${asks}`, "ms", asked, beside(0.6))));
+      // Each answer of the command lets the script ask the daemon itself.
+      const byCommand = enter("hook", ours, "__repoconf_checked=; __repoconf_hook");
+      rows.push(...(await compare(machine, `${entering}, by the command`, "ms", byCommand, beside(1.5))));
+      const inside = `${ours}; prompt() { __repoconf_hook; }; cd '${folder}'; prompt`;
       const moving = run("cd", inside, `cd '${folder}/src/deep'`, `cd '${folder}'; prompt`);
       const staying = run("nothing changed", `${inside}; cd '${folder}/src/deep'; prompt`, ":", ":");
       const goal = atMost(3);

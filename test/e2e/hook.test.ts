@@ -256,11 +256,11 @@ for (const name of hookShellNames)
     .skipIf(!isThere[name])
     .concurrent(titleWith(isThere[name], name, `the hook for ${name}`), () => testsIn(name));
 
-test.concurrent("the hook for bash: an array keeps what it has; with nocasematch, another folder is another one", async context => {
+test.concurrent("the hook for bash: an array keeps what it has; with nocasematch, another folder or value is another one", async context => {
   context.skip(!isThere.bash, "bash");
   const { home, folder, shell } = await openShell("bash");
   await mkdir(join(home.workFolder, "SHOP"));
-  await setVariables(home, folder, { MAP: "text", LIST: "text", B: "plain" });
+  await setVariables(home, folder, { MAP: "text", LIST: "text", Ab: "kept", B: "plain", b: "small" });
   const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
   const { output, errorOutput } = await shell.type([
     "shopt -s nocasematch; declare -A MAP=([key]=value); LIST=([5]=five)",
@@ -268,12 +268,13 @@ test.concurrent("the hook for bash: an array keeps what it has; with nocasematch
     show,
     "cd ..",
     show,
-    `cd ${quoted(folder)}; repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
-    'echo "B=$B"; cd ../SHOP',
-    `echo "B=\${B-none}"`,
+    `cd ${quoted(folder)}`,
+    `repoconf set 'svc.envvars=[{"name":"Ab","value":"kept"},{"name":"B","value":"PLAIN"}]' >/dev/null`,
+    'echo "B=$B"; Ab=Kept; cd ../SHOP',
+    `echo "Ab=$Ab B=\${B-none}"`,
   ]);
   const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
-  expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none", "B=PLAIN", "B=none"]);
+  expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none", "B=PLAIN", "Ab=Kept B=none"]);
   expect(errorOutput).toContain("MAP is not a plain variable of this shell");
 });
 

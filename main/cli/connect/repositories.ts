@@ -3,7 +3,7 @@ import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { realFolder } from "../../files/real-folder.ts";
-import { type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
+import { type FoundFolder, findAddedFolder, placeOf } from "../../git/added-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import type { RepositoryOptions, SessionOptions } from "../command-options.ts";
 import { CommandError, exitCodes } from "../output/exit-codes.ts";
@@ -107,7 +107,7 @@ export async function currentRepository(client: RepoconfClient): Promise<Reposit
  */
 async function find(client: RepoconfClient, folder: string): Promise<FoundRepository | undefined> {
   const entries = new Map<string, RepositoryEntry>();
-  const found = await findAddedFolder(await realFolder(folder), async (path, top) => {
+  const found = await findAddedFolder(await placeOf(await realFolder(folder)), async (path, top) => {
     const { result, errors } = await client.request("repo/find", { path });
     const [error] = errors;
     if (error?.code === 1102) return undefined;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { HookShell, RepositoryEntry } from "../../../shared/protocol.ts";
+import { findWorkTree } from "../../git/git.ts";
 import type { Home } from "../../home/home.ts";
 import { type HookAnswer, hookAnswer, linkedWorktree } from "../../hook/answer.ts";
 import { hookLines } from "../../hook/lines.ts";
@@ -46,7 +47,7 @@ async function load(start: boolean, onAsking: () => void): Promise<HookAnswer> {
     home = homeOf({});
     using session = await openSession({ start });
     const { client } = session;
-    const worktree = await linkedWorktree(process.cwd());
+    const worktree = await linkedWorktree(await findWorkTree(process.cwd()));
     const repository = await currentRepository(client);
     const answer = repository === undefined ? nothing : await loadRepository(client, home, repository, onAsking);
     return { ...answer, ...(worktree !== undefined && { worktree }) };

@@ -172,7 +172,9 @@ __repoconf_find_daemon() {
   if [[ $__repoconf_text != *'"version": "__VERSION__"'*'"socket": "'* ]]; then
     return 1
   fi
-  __repoconf_name=\${__repoconf_text#*'"socket": "'}
+  # Not in one step by "#*": zsh would try to match at each length.
+  __repoconf_name=\${__repoconf_text%%'"socket": "'*}
+  __repoconf_name=\${__repoconf_text#"$__repoconf_name"'"socket": "'}
   __repoconf_name=\${__repoconf_name%%'"'*}
   __repoconf_socket=$__repoconf_home/socket/\${__repoconf_name##*/}
   # The key is only sent into a socket that no other user can have made. That its folder is private was seen before.

@@ -1,10 +1,14 @@
-/** What the machine (hook-machine.ts) does with variables, in the words that bash and zsh have in common. */
+/**
+ * What the machine (hook-machine.ts) does with variables, in the words that bash and zsh have in common. Names and values are found by
+ * removing them from a text, because with nocasematch, bash takes others for them wherever it matches or replaces.
+ */
 export const posixVariables = `
 __repoconf_set() {
-  local __repoconf_kind= __repoconf_text= __repoconf_value=
+  local __repoconf_kind= __repoconf_text= __repoconf_value= __repoconf_rest=\${__repoconf_owns[$1]-}
   __repoconf_escape "$2"
   __repoconf_value=$__repoconf_text
-  if [[ -n \${__repoconf_kinds[$1]-} && \${__repoconf_owns[$1]} == $'\\n'"$__repoconf_value"$'\\n'* ]] && __repoconf_may_stay "$1"; then
+  __repoconf_rest=\${__repoconf_rest#$'\\n'"$__repoconf_value"$'\\n'}
+  if [ "$__repoconf_rest" != "\${__repoconf_owns[$1]-}" ] && __repoconf_may_stay "$1"; then
     __repoconf_kept[$1]=1
     return 0
   fi
@@ -37,13 +41,14 @@ __repoconf_may_stay() {
 
 # Whether a variable has a value that the hook gave it. Another hook may have brought back an earlier one.
 __repoconf_is_own() {
-  local __repoconf_kind= __repoconf_text=
+  local __repoconf_kind= __repoconf_text= __repoconf_rest=
   __repoconf_examine "$1"
   if [[ $__repoconf_kind != exported ]]; then
     return 1
   fi
   __repoconf_escape "$__repoconf_text"
-  [[ \${__repoconf_owns[$1]} == *$'\\n'"$__repoconf_text"$'\\n'* ]]
+  __repoconf_rest=\${__repoconf_owns[$1]%%$'\\n'"$__repoconf_text"$'\\n'*}
+  [ "$__repoconf_rest" != "\${__repoconf_owns[$1]}" ]
 }
 
 __repoconf_take_back() {
@@ -54,15 +59,10 @@ __repoconf_take_back() {
 }
 
 __repoconf_forget() {
-  local __repoconf_rest=$__repoconf_names __repoconf_name=
-  __repoconf_names=
-  while [[ -n $__repoconf_rest ]]; do
-    __repoconf_name=\${__repoconf_rest%% *}
-    __repoconf_rest=\${__repoconf_rest#* }
-    if [ "$__repoconf_name" != "$1" ]; then
-      __repoconf_names+="$__repoconf_name "
-    fi
-  done
+  local __repoconf_rest=" $__repoconf_names" __repoconf_before=
+  __repoconf_before=\${__repoconf_rest%%" $1 "*}
+  __repoconf_names="$__repoconf_before \${__repoconf_rest#"$__repoconf_before $1 "}"
+  __repoconf_names=\${__repoconf_names# }
   unset "__repoconf_owns[$1]" "__repoconf_kinds[$1]" "__repoconf_befores[$1]"
 }
 

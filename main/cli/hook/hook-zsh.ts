@@ -84,7 +84,9 @@ __repoconf_run_socket() {
     __repoconf_code=
     return 1
   fi
-  __repoconf_code=\${__repoconf_code#*$__repoconf_end$__repoconf_end}
+  # The head is cut off as it is: by a pattern, zsh would try to match at each length.
+  __repoconf_part=\${__repoconf_code%%$__repoconf_end$__repoconf_end*}
+  __repoconf_code=\${__repoconf_code#"$__repoconf_part$__repoconf_end$__repoconf_end"}
   __repoconf_code=\${__repoconf_code%$'\\n'}
 }
 

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { limits } from "../../../shared/limits.ts";
 import { UnreachableDiskError } from "../../files/foreign-disks.ts";
-import { type AddedFolder, type FoundFolder, findAddedFolder } from "../../git/added-folder.ts";
+import { type AddedFolder, type FoundFolder, findAddedFolder, type Place, placeOf } from "../../git/added-folder.ts";
 import { findWorkTree } from "../../git/git.ts";
 import { isElsewhere } from "../../store/hand-edits/own-folder.ts";
 import type { Store } from "../../store/store.ts";
@@ -66,8 +66,17 @@ export class RepositoryFinder {
     throw new RepoconfError(1101, message, { repo: id });
   }
 
-  /** Throws RepoconfError 1101, or 1102 if it is none that the caller may see; to the owner, it says if it looks like one that has moved. */
-  async find(caller: Caller, path: string): Promise<FoundFolder & { readonly linked?: LinkedName }> {
+  /** Where a path leads on the disk, for `find`. Throws RepoconfError 1101. */
+  async placeOf(path: string): Promise<Place> {
+    const folder = absolutePath(path);
+    return placeOf(await withoutLinks(folder)).catch(cannotUse(folder));
+  }
+
+  /**
+   * Throws RepoconfError 1101, or 1102 if it is none that the caller may see; to the owner, it says if it looks like one that has moved.
+   * `place`: that of the path, if it is known already.
+   */
+  async find(caller: Caller, path: string, place?: Place): Promise<FoundFolder & { readonly linked?: LinkedName }> {
     const folder = absolutePath(path);
     if (!caller.owner) {
       await this.worktrees.attachListed(caller, folder, id => this.#service.canSee(caller, id));
@@ -75,7 +84,7 @@ export class RepositoryFinder {
       const found = await this.#own(isThere => this.#index.nearestNamed(folder, id => isWanted(id) && isThere(id)));
       if (found !== undefined) return { id: found.id };
     } else {
-      const found = await this.#findOnDisk(folder);
+      const found = await this.#findOnDisk(folder, place);
       const own =
         found?.worktree && (await this.worktrees.attach(found.id, found.worktree, caller).catch(cannotUse(folder)));
       if (own !== undefined) return { id: own };
@@ -118,9 +127,9 @@ export class RepositoryFinder {
     return { id, message };
   }
 
-  async #findOnDisk(folder: string): Promise<FoundFolder | undefined> {
+  async #findOnDisk(folder: string, place?: Place): Promise<FoundFolder | undefined> {
     try {
-      return await findAddedFolder(await withoutLinks(folder), async (path, top) => {
+      return await findAddedFolder(place ?? (await placeOf(await withoutLinks(folder))), async (path, top) => {
         const added = await this.#own(isThere => this.#index.nearestReal(path, isThere, top));
         return added && { ...added, base: this.#store.repositories.brief(added.id)?.base };
       });

@@ -4,9 +4,8 @@ import { type HookAnswer, hookAnswer, linkedWorktree } from "../../hook/answer.t
 import { hookLines } from "../../hook/lines.ts";
 import type { Scopes } from "../../scopes/scopes.ts";
 import type { ConfigService } from "../config/config-service.ts";
-import { withoutLinks } from "../folders/folder-index.ts";
 import type { FolderMarks } from "../folders/folder-marks.ts";
-import { absolutePath, type RepositoryFinder } from "../folders/repository-finder.ts";
+import type { RepositoryFinder } from "../folders/repository-finder.ts";
 import type { Operations } from "../socket/dispatch.ts";
 import { requireOwner } from "./repo.ts";
 import { readableFields } from "./scope.ts";
@@ -21,8 +20,9 @@ export function hookOperations(
   return {
     "config/hook": async ({ path, shell }, { caller }) => {
       requireOwner(caller);
-      const worktree = await linkedWorktree(await withoutLinks(absolutePath(path)));
-      const found = await finder.find(caller, path).catch(error => {
+      const place = await finder.placeOf(path);
+      const worktree = await linkedWorktree(place.tree);
+      const found = await finder.find(caller, path, place).catch(error => {
         if (error instanceof RepoconfError && error.code === 1102) return undefined;
         throw error;
       });
