@@ -30,7 +30,8 @@ export function plainBuiltins(isLazy: boolean): Plugin {
   return {
     name: "plain-builtins",
     enforce: "pre",
-    resolveId: source => (source.startsWith("node:") ? `${prefix}${source}` : undefined),
+    // What is required, is the whole module: all of its exports would be evaluated.
+    resolveId: (source, _, { kind }) => (source.startsWith("node:") && kind !== "require-call" ? `${prefix}${source}` : undefined),
     load: id => {
       if (!id.startsWith(`${prefix}node:`)) return undefined;
       const name = id.slice(prefix.length);
