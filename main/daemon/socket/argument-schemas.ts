@@ -281,8 +281,7 @@ export const argumentSchemas = {
     properties: {
       byAddress: {
         description: "for browsers that cannot resolve names ending in .localhost",
-        type: "boolean",
-        nullable: true,
+        ...optionalBoolean,
       },
     },
   },
@@ -296,7 +295,7 @@ export const argumentSchemas = {
       grants: grantsSchema,
       rights: { ...rightsSchema, type: ["array", "null"] },
       expires: optionalString,
-      audited: { description: "whether each request of the key is in the audit file", type: "boolean", nullable: true },
+      audited: { description: "whether each request of the key is in the audit file", ...optionalBoolean },
     },
     required: ["name", "grants"],
   },
