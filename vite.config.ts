@@ -31,7 +31,8 @@ export function plainBuiltins(isLazy: boolean): Plugin {
     name: "plain-builtins",
     enforce: "pre",
     // What is required, is the whole module: all of its exports would be evaluated.
-    resolveId: (source, _, { kind }) => (source.startsWith("node:") && kind !== "require-call" ? `${prefix}${source}` : undefined),
+    resolveId: (source, _, { kind }) =>
+      source.startsWith("node:") && kind !== "require-call" ? `${prefix}${source}` : undefined,
     load: id => {
       if (!id.startsWith(`${prefix}node:`)) return undefined;
       const name = id.slice(prefix.length);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { pino } from "pino";
 import { createDaemon } from "../daemon/daemon.ts";
@@ -18,8 +19,14 @@ const idleTimeout = 30 * 60_000;
 const linkLifetime = 10 * 60_000;
 const logFileBytes = 5_000_000;
 
-/** Runs the daemon until it is stopped, and exits. `onRunning` is called with V8's flags as they were while this was loaded. */
-export async function runDaemon(options: DaemonCommandOptions, version: string, onRunning: () => void): Promise<void> {
+/** Milliseconds after the first request until the code is kept that V8 has compiled for it and for the start. */
+const keptAfter = 1_000;
+
+/**
+ * Runs the daemon until it is stopped, and exits. `keepCode` is called a moment after the first request, with V8's flags as they were while
+ * this was loaded.
+ */
+export async function runDaemon(options: DaemonCommandOptions, version: string, keepCode: () => void): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
   // Node's own answer to this signal is a debugger that every user of the machine can connect to.
@@ -53,9 +60,13 @@ export async function runDaemon(options: DaemonCommandOptions, version: string, 
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
     print(...greeting(daemon, version, isDefaultHome(home)));
-    collectGarbageEarly(false);
-    onRunning();
-    collectGarbageEarly(true);
+    void daemon.firstAnswer
+      .then(() => Promise.race([delay(keptAfter), stopAsked]))
+      .then(() => {
+        collectGarbageEarly(false);
+        keepCode();
+        collectGarbageEarly(true);
+      });
     await stopAsked;
   } finally {
     await daemon.close();

@@ -81,6 +81,7 @@ export interface Daemon {
   createLink(lifetime: number): string;
   /** How many clients are connected with this key. */
   countClients(keyId: string): number;
+  readonly firstAnswer: Promise<void>;
   /** Finishes pending writes, then releases the port and the home. */
   close(): Promise<void>;
 }
@@ -168,8 +169,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
   const runState = new RunState(held);
   const refusals = new Refusals(logger, audit);
   const yielding = new Yielding(clock);
-  const onChange = (all: readonly string[]) => connections.publishProblems(all);
-  const problems = new Problems({ files, store, clock, onChange });
+  const problems = new Problems({ files, store, clock, onChange: all => connections.publishProblems(all) });
   resources.defer(() => problems.close());
   const metrics = new Metrics({ version, startedAt, connections, store, refusals, yielding, problems });
   const service = new ConfigService(store, scopes, yielding);
@@ -251,6 +251,7 @@ export async function createDaemon(options: DaemonOptions, surroundings: DaemonS
     otherPort: options.port === undefined && server.port !== (settings.values.port ?? preferredPort),
     createLink: lifetime => linkOf(sessions.createCode(lifetime), server.screenOrigin),
     countClients: keyId => connections.countOf(keyId),
+    firstAnswer: runState.firstAnswer,
     close: () => {
       closing ??= finish().finally(() => running[Symbol.asyncDispose]());
       return closing;

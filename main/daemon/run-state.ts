@@ -6,10 +6,16 @@ import type { Dispatch } from "./socket/dispatch.ts";
 export class RunState {
   readonly #held: HeldHome;
   readonly #requests = new Set<Promise<unknown>>();
+  readonly #firstAnswer = Promise.withResolvers<void>();
   #state: "starting" | "running" | "stopping" = "starting";
 
   constructor(held: HeldHome) {
     this.#held = held;
+  }
+
+  /** Resolves when the first request has been answered. */
+  get firstAnswer(): Promise<void> {
+    return this.#firstAnswer.promise;
   }
 
   get isRunning(): boolean {
@@ -30,7 +36,10 @@ export class RunState {
   /** The same function, except that a stop waits for its requests. */
   track(dispatch: Dispatch): Dispatch {
     return (message, from) => {
-      const request = dispatch(message, from).finally(() => this.#requests.delete(request));
+      const request = dispatch(message, from).finally(() => {
+        this.#requests.delete(request);
+        this.#firstAnswer.resolve();
+      });
       this.#requests.add(request);
       return request;
     };

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { closeSync, fstatSync } from "node:fs";
+import { closeSync, type FSWatcher, fstatSync, watch } from "node:fs";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { findDaemon } from "../../client/locate.ts";
@@ -16,6 +17,8 @@ import { StartDeadline } from "./start-deadline.ts";
 
 /** Milliseconds until a daemon must answer or its start must make progress. */
 const startTimeout = 10_000;
+/** Milliseconds between two looks for its `daemon.json`, of which most disks tell. */
+const lookEvery = 50;
 
 /**
  * Starts a detached daemon on the home. It inherits no streams and almost no environment, and writes its log into the home. If two commands start one at the same
@@ -30,10 +33,13 @@ export async function startDaemonInBackground(
   if (command === undefined)
     throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
   await makeFolder(home.folder);
+  let told = Promise.withResolvers<void>();
+  using _ = watchEndpoint(home, () => told.resolve());
   for (const deadline = new StartDeadline(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, stay);
     for (;;) {
-      const over = await Promise.race([started.ended, delay(10, undefined)]);
+      const over = await Promise.race([started.ended, told.promise, delay(lookEvery)]);
+      told = Promise.withResolvers();
       const endpoint = await find(home);
       if (endpoint !== undefined) return endpoint;
       if (over === undefined && !(await deadline.hasPassed())) continue;
@@ -52,6 +58,18 @@ export async function startDaemonInBackground(
     }
     await delay(100);
   }
+}
+
+/** Has the system tell of `daemon.json`, until disposed. */
+function watchEndpoint(home: Home, onChange: () => void): Disposable {
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(home.folder, (_, name) => name === basename(home.endpointFile) && onChange());
+    watcher.on("error", () => {});
+  } catch {
+    // The system has no more watches, or its disk has none.
+  }
+  return { [Symbol.dispose]: () => watcher?.close() };
 }
 
 /** `ended` resolves with the exit code, null after a signal, or why it could not be started; `logged` is the size of the log before the start. */

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Server as Engine, Socket as EngineSocket } from "engine.io";
-import { limits } from "../../../shared/limits.ts";
+import type { Server as Engine } from "engine.io";
 import type { Clock } from "../../time/clock.ts";
-import { DaemonEngine } from "../socket/engine.ts";
+import type { SocketServer } from "../socket/connections.ts";
+import type { DaemonEngine } from "../socket/engine.ts";
 import type { Channel } from "../socket/fairness/key-budget.ts";
 import { createGuard, type Guard, guardLocally, hasOwnOrigin, isOneShot, type Refusal } from "./guard.ts";
 import { type HeldServer, type LocalServer, listenLocally, listenOnFreePort, listenOnLoopback } from "./listen.ts";
@@ -58,7 +58,8 @@ export class DaemonServer {
   readonly socket: string | undefined;
   /** The origin of the screen, which serves nothing else. */
   readonly screenOrigin: string;
-  readonly engine: DaemonEngine;
+  /** Called before the first client of Socket.IO is connected. */
+  onSocketServer: (io: SocketServer) => void = () => {};
   readonly #clock: Clock;
   readonly #sockets: Set<Socket>;
   readonly #servers: HeldServer[];
@@ -67,6 +68,8 @@ export class DaemonServer {
   readonly #engineIds = new WeakMap<IncomingMessage, string>();
   readonly #ofSocket = new WeakSet<IncomingMessage>();
   #handlers: RequestHandlers | undefined;
+  #loading: Promise<DaemonEngine> | undefined;
+  #engine: DaemonEngine | undefined;
   #screenByAddress: Promise<string> | undefined;
 
   private constructor(
@@ -86,7 +89,6 @@ export class DaemonServer {
     this.#servers = [...servers];
     this.#local = local;
     this.#screenHosts = this.#hostsOf([screenName]);
-    this.engine = this.#createEngine();
   }
 
   /** Opens the port on 127.0.0.1, and on ::1 if the machine has it, and the Unix socket. Throws PortTakenError. */
@@ -145,11 +147,11 @@ export class DaemonServer {
 
   /** Whether the connection started by this request has the daemon's own Origin: only keys may use it. */
   hasOwnOrigin(request: IncomingMessage): boolean {
-    return this.engine.hasOwnOrigin(request);
+    return this.#engine?.hasOwnOrigin(request) ?? false;
   }
 
   async close(): Promise<void> {
-    this.engine.close();
+    this.#engine?.close();
     const servers = this.#local === undefined ? this.#servers : [...this.#servers, this.#local];
     const closed = Promise.all(servers.map(({ server }) => new Promise(resolve => server.close(resolve))));
     // Closes each socket once its data is written, without waiting for the client to close it too: a suspended client never does.
@@ -161,29 +163,23 @@ export class DaemonServer {
     cancel();
   }
 
-  #createEngine(): DaemonEngine {
-    const engine = new DaemonEngine(
-      {
-        maxHttpBufferSize: limits.transportBytes,
-        // Pages on origins that the settings allow may read the replies to polling; the guard has refused all others.
-        cors: { origin: true },
-        transports: ["polling", "websocket"],
-        allowEIO3: false,
-      },
+  /** Loaded for its first request: to load Socket.IO takes a tenth of a start, and a command that is one request needs none of it. */
+  #loadEngine(): Promise<DaemonEngine> {
+    this.#loading ??= import("../socket/engine.ts").then(({ createSocketServer }) => {
       // The same Origin at the screen's host is the screen's own.
-      request => hasOwnOrigin(request) && !this.isForScreen(request),
-    );
-    engine.generateId = request => {
-      // It is part of what a client signs, so nobody may guess it.
-      const id = randomBytes(32).toString("base64url");
-      this.#engineIds.set(request, id);
-      return id;
-    };
-    engine.on("headers", (headers: { [name: string]: string }) => {
-      headers["X-Content-Type-Options"] = "nosniff";
+      const isWithOwnOrigin = (request: IncomingMessage) => hasOwnOrigin(request) && !this.isForScreen(request);
+      const { io, engine } = createSocketServer(isWithOwnOrigin);
+      engine.generateId = request => {
+        // It is part of what a client signs, so nobody may guess it.
+        const id = randomBytes(32).toString("base64url");
+        this.#engineIds.set(request, id);
+        return id;
+      };
+      this.onSocketServer(io);
+      this.#engine = engine;
+      return engine;
     });
-    engine.on("connection", oneWriteForEachFlush);
-    return engine;
+    return this.#loading;
   }
 
   #serve({ server, release }: HeldServer, guard: Guard, { onRequest, onRefusal, oneShot }: RequestHandlers): void {
@@ -200,7 +196,8 @@ export class DaemonServer {
           onRefusal(jsonp, request);
           return refuse(response, jsonp);
         }
-        if (!answeredOldClient(request, response)) this.engine.handleRequest(engineRequest(request), response);
+        if (!answeredOldClient(request, response))
+          void this.#loadEngine().then(engine => engine.handleRequest(engineRequest(request), response));
       } else {
         onRequest(request, response);
       }
@@ -211,7 +208,11 @@ export class DaemonServer {
       if (isOneShot(request) && !this.isForScreen(request))
         oneShot.refuseUpgrade(socket, this.channelOf(request), refusal);
       else if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
-      else this.engine.handleUpgrade(engineRequest(request), socket, head);
+      else {
+        // Nobody else listens to it yet.
+        socket.on("error", () => {});
+        void this.#loadEngine().then(engine => engine.handleUpgrade(engineRequest(request), socket, head));
+      }
     });
     release();
   }
@@ -242,15 +243,6 @@ function letDecideOnBodies(server: HttpServer): void {
   server.on("checkExpectation", (request, response) => {
     if (isOneShot(request)) server.emit("request", request, response);
     else response.writeHead(417).end();
-  });
-}
-
-/** Writes the packets of one flush in one system call: with one call each, many sets at once cost about a tenth more. */
-function oneWriteForEachFlush(connection: EngineSocket): void {
-  const { socket } = connection.request;
-  connection.on("flush", () => {
-    socket.cork();
-    process.nextTick(() => socket.uncork());
   });
 }
 

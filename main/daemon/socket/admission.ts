@@ -42,12 +42,14 @@ export class Admission {
     this.#catchUp = { ...missed, onRefusal: options.onRefusal };
   }
 
-  /** From now on, clients of the server's engine can connect. */
+  /** From now on, clients can connect. */
   begin(): void {
     const { connections, server } = this.#options;
-    connections.io.use((socket, next) => this.#admit(socket, next));
-    connections.io.on("connection", socket => this.#accept(socket));
-    connections.io.bind(server.engine);
+    server.onSocketServer = io => {
+      connections.io = io;
+      io.use((socket, next) => this.#admit(socket, next));
+      io.on("connection", socket => this.#accept(socket));
+    };
   }
 
   #admit(socket: ServerSocket, next: (error?: Error) => void): void {

@@ -1,4 +1,4 @@
-import { Server, type Socket } from "socket.io";
+import type { Server, Socket } from "socket.io";
 import type { Grants } from "../../../shared/grants.ts";
 import type {
   ClientToServerEvents,
@@ -17,7 +17,6 @@ import type { Caller } from "../keys/caller.ts";
 import { isProgressDue } from "./catch-up.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionLease } from "./fairness/key-budget.ts";
-import { replyParser } from "./prepared-replies.ts";
 
 interface SocketData {
   caller?: Caller;
@@ -26,20 +25,16 @@ interface SocketData {
   lease?: ConnectionLease;
 }
 type Nothing = Record<string, never>;
+export type SocketServer = Server<ClientToServerEvents, ServerToClientEvents, Nothing, SocketData>;
 export type ServerSocket = Socket<ClientToServerEvents, ServerToClientEvents, Nothing, SocketData>;
 
 /** Milliseconds between two events about the progress of indexing. */
 const indexingPause = 500;
-/** Milliseconds that a client has to authenticate after connecting. */
-const connectTimeout = 10_000;
 
 /** The connected clients, and the events that are sent to those that watch and may see them. */
 export class Connections {
-  readonly io = new Server<ClientToServerEvents, ServerToClientEvents, Nothing, SocketData>({
-    serveClient: false,
-    connectTimeout,
-    parser: replyParser,
-  });
+  /** Undefined as long as no client has connected. */
+  io: SocketServer | undefined;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #connections = new Set<Connection>();
   /** When the progress of indexing was last sent, by the clock's `monotonic()`. */
@@ -171,7 +166,7 @@ export class Connections {
       if (made !== undefined && isDue(connection, made) && socket.hasRoom()) group.sockets.push(socket.id);
     }
     for (const { made, sockets } of groups.values())
-      if (made !== undefined && sockets.length > 0) this.io.to(sockets).emit("svc", ...made);
+      if (made !== undefined && sockets.length > 0) this.io?.to(sockets).emit("svc", ...made);
   }
 }
 

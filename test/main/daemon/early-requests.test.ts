@@ -28,7 +28,7 @@ test("requests that arrive before the server is open wait, on the port and on th
     return { socket, text: () => text };
   });
   let connections = 0;
-  server.engine.on("connection", () => void connections++);
+  server.onSocketServer = io => io.engine.on("connection", () => void connections++);
   const upgraded = connect(server.port, "127.0.0.1");
   upgraded.write(
     `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
