@@ -17,7 +17,7 @@ export const mutants = [
       name: "in a file edited by hand",
     },
     "the decoder that notices numbers in messages before they are rounded": {
-      file: "main/daemon/socket/prepared-replies.ts",
+      file: "main/daemon/socket/reply-parser.ts",
       find: ", Decoder: ExactDecoder",
       name: "that a message would lose digits of",
     },
