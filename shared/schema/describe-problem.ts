@@ -8,7 +8,7 @@ const maxChoices = 20;
 /** The maximum number of characters of a member's name in a message. */
 const maxNameLength = 40;
 
-/** A rule that a value breaks. */
+/** A rule that a value breaks: a SchemaProblem, or an error of Ajv. */
 interface BrokenRule {
   readonly keyword: string;
   /** What the keyword requires, under the names that Ajv uses. */
@@ -91,6 +91,8 @@ function describe(problem: BrokenRule, given: unknown): string {
       return "must not have items that no other rule is about";
     case "unevaluatedProperties":
       return `must not have the member ${quoted(String(params["unevaluatedProperty"]))}`;
+    // Ajv's name for the schema false.
+    case "false schema":
     case "false":
       return "must not be there";
     default:

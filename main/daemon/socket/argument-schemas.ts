@@ -281,7 +281,8 @@ export const argumentSchemas = {
     properties: {
       byAddress: {
         description: "for browsers that cannot resolve names ending in .localhost",
-        ...optionalBoolean,
+        type: "boolean",
+        nullable: true,
       },
     },
   },
@@ -295,7 +296,7 @@ export const argumentSchemas = {
       grants: grantsSchema,
       rights: { ...rightsSchema, type: ["array", "null"] },
       expires: optionalString,
-      audited: { description: "whether each request of the key is in the audit file", ...optionalBoolean },
+      audited: { description: "whether each request of the key is in the audit file", type: "boolean", nullable: true },
     },
     required: ["name", "grants"],
   },
