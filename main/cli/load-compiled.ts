@@ -71,7 +71,7 @@ export function keepCodeOfModules(build: string): void {
 /** Windows has no numbers of users. */
 const thisUser = process.getuid?.() ?? 0;
 
-/** Whether only this user, and whoever owns the build, may change what is kept there: it runs as this user. */
+/** Whether only this user, and the owner of the build, may change what is kept there: it runs as this user. */
 function isSafe({ uid, mode }: Stats, build: string): boolean {
   const { statSync } = process.getBuiltinModule("node:fs");
   // Windows has no modes: the rights of the folder above count.
