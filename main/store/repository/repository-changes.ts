@@ -91,7 +91,8 @@ export class RepositoryChanges {
       const { actor, source } = request;
       return { kind: "commit", time, actor, source, ...whyOf(request), ...store.log.signature } as const;
     };
-    const decision = await runInParts(decidingBatch(batch, { state, committed, head }, rules, entryOf));
+    const isOutdated = store.log.problem !== undefined;
+    const decision = await runInParts(decidingBatch(batch, { state, committed, head, isOutdated }, rules, entryOf));
     const { decided } = decision;
     const made = decided.flatMap(({ proposed }) => proposed ?? []);
     const edits = made.flatMap(({ applied }) => applied.edits);

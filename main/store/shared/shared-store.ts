@@ -231,8 +231,8 @@ export class SharedStore {
   /** Tells the other machines a repository's new name. Call it inside `exclusive`. Throws RepoconfError 1108. */
   async shareName(repository: SharedRepository, name: string | undefined): Promise<void> {
     const { id, state } = repository;
-    if (name === undefined || name === state.name) return;
     const { log, clock } = this.#context;
+    if (name === undefined || (name === state.name && log.problem === undefined)) return;
     const renaming: Renaming = { kind: "rename", time: timeText(clock), repo: id, name };
     try {
       await appendWithRetry(log, () => renaming, repository);

@@ -46,11 +46,17 @@ const longCopy = 5;
 
 /**
  * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. `head`: what is
- * checked out in the work tree. `entryOf` makes the request's part of a commit. Yields if it takes long; if the rules change meanwhile, the result is invalid.
+ * checked out in the work tree. `isOutdated`: others may have changed the values, so that also a set of values which are already there needs a
+ * commit. `entryOf` makes the request's part of a commit. Yields if it takes long; if the rules change meanwhile, the result is invalid.
  */
 export function* decidingBatch(
   batch: readonly WaitingChange[],
-  initial: { readonly state: RepositoryState; readonly committed: CommittedState; readonly head?: string | undefined },
+  initial: {
+    readonly state: RepositoryState;
+    readonly committed: CommittedState;
+    readonly head?: string | undefined;
+    readonly isOutdated?: boolean;
+  },
   rules: Rules,
   entryOf: (request: ChangeRequest<unknown>) => CommitHead,
 ): Generator<void, { readonly decided: readonly Decided[]; readonly committed: CommittedState }> {
@@ -63,8 +69,11 @@ export function* decidingBatch(
       const [config, active] = [committed.target, state];
       const isRecorded = ({ scope, field }: ConfigPath) =>
         recorded.some(path => path.scope === scope && path.field === field);
-      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(active, edit) || isRecorded(edit));
       const { isTrial = false } = waiting.request;
+      const isAppended = initial.isOutdated === true && !isTrial;
+      const needed = written.filter(
+        edit => isAppended || isNeeded(config, edit) || isAwaited(active, edit) || isRecorded(edit),
+      );
       const hasEdits = !isTrial && (edits?.length ?? 0) > 0;
       const decision = { waiting, answer, refused: edits === undefined, hasEdits, plain };
       if (isTrial && needed.length > 0) {
