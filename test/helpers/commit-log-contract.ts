@@ -28,7 +28,7 @@ export function testLog({ log, entries, lost }: OpenedLog, problems: readonly st
   };
 }
 
-function commitOf(timeout: number): Commit {
+export function commitOf(timeout: number): Commit {
   const edits = [{ scope: "svc", field: "timeout", value: timeout }];
   return {
     kind: "commit",

@@ -2,6 +2,7 @@ import { isOwnScopeName } from "../../../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
 import { limits } from "../../../../shared/limits.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
+import { deepestNesting } from "../../../files/json-text-problems.ts";
 import type { LogEntry } from "../../log/commit-log.ts";
 import type { LogNumber } from "../../types.ts";
 import type { StreamMessage } from "./stream-session.ts";
@@ -35,30 +36,42 @@ export function contentOf({ data }: StreamMessage): Content | undefined {
   }
 }
 
-/** Also checks ids and names of scopes, because they become file names. */
+/**
+ * Whether every member that is read later has its type, because anyone who may publish can send an entry, which histories then keep. Ids and
+ * names of scopes are checked because they become file names.
+ */
 function isEntry(entry: unknown): entry is LogEntry {
   if (!isJsonObject(entry)) return false;
   switch (entry["kind"]) {
     case "commit":
       return isCommit(entry);
     case "remove":
+      return isId(entry["repo"]);
     case "forget":
-      return isRepositoryId(String(entry["repo"]));
+      return isForgetting(entry);
     case "rename":
-      return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
+      return isId(entry["repo"]) && typeof entry["name"] === "string";
     case "part":
       return isPart(entry);
     case "scope":
       return isScope(entry);
+    case "end":
+      return Number.isSafeInteger(entry["snapshot"]);
     default:
-      return entry["kind"] === "snapshot" || entry["kind"] === "end";
+      return entry["kind"] === "snapshot";
   }
 }
 
-function isPart({ repo, commits, erasures }: JsonObject): boolean {
-  const isValid = (entry: JsonValue) =>
-    isJsonObject(entry) && (entry["kind"] === "commit" ? isCommit(entry) : entry["repo"] === repo);
-  return [commits, erasures].every(list => Array.isArray(list) && list.every(isValid)) && isRepositoryId(String(repo));
+function isId(value: unknown): boolean {
+  return typeof value === "string" && isRepositoryId(value);
+}
+
+function isPart({ repo, snapshot, commits, erasures }: JsonObject): boolean {
+  const isErasure = (entry: JsonValue) => isJsonObject(entry) && entry["repo"] === repo && isForgetting(entry);
+  const areCommits = Array.isArray(commits) && commits.every(entry => isJsonObject(entry) && isCommit(entry));
+  return (
+    areCommits && Array.isArray(erasures) && erasures.every(isErasure) && isId(repo) && Number.isSafeInteger(snapshot)
+  );
 }
 
 function isScope({ name, text }: JsonObject): boolean {
@@ -66,17 +79,46 @@ function isScope({ name, text }: JsonObject): boolean {
   return text === null || (typeof text === "string" && Buffer.byteLength(text) <= limits.scopeBytes);
 }
 
-function isCommit({ documents }: JsonObject): boolean {
-  return Array.isArray(documents) && documents.every(isDocument);
+function isForgetting({ repo, revision, scope, field, time, actor }: JsonObject): boolean {
+  const isPath = typeof scope === "string" && typeof field === "string";
+  return isId(repo) && Number.isSafeInteger(revision) && isPath && isTime(time) && isActor(actor);
+}
+
+function isCommit({ documents, time, actor, source, reason = "", batch = "", machine = "" }: JsonObject): boolean {
+  const areTexts = [source, reason, batch, machine].every(text => typeof text === "string");
+  return areTexts && isTime(time) && isActor(actor) && Array.isArray(documents) && documents.every(isDocument);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "string" && !Number.isNaN(Date.parse(value));
+}
+
+function isActor(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { kind, id, name } = value;
+  return kind === "key" ? typeof id === "string" && typeof name === "string" : typeof kind === "string";
 }
 
 function isDocument(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
-  const { repo, revision, edits, activeEdits = [] } = value;
-  const isEdits = (list: unknown) =>
-    Array.isArray(list) &&
-    list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
-  return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(activeEdits);
+  const { repo, lineage, revision, edits, activeEdits = [], name = "", remote = "", head = "" } = value;
+  const areTexts = [lineage, name, remote, head].every(text => typeof text === "string");
+  const isEdits = (list: unknown) => Array.isArray(list) && list.every(isEdit);
+  return areTexts && isId(repo) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(activeEdits);
+}
+
+function isEdit(edit: unknown): boolean {
+  if (!isJsonObject(edit)) return false;
+  const { scope, field, value = null } = edit;
+  const areNames = [scope, field].every(name => typeof name === "string" && name !== "__proto__");
+  return areNames && isWritable(value, deepestNesting - 3);
+}
+
+/** Whether a file can have the value: three of the levels of a file are around a value. */
+function isWritable(value: JsonValue, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (levels === 0 || Object.hasOwn(value, "__proto__")) return false;
+  return Object.values(value).every((inner: JsonValue) => isWritable(inner, levels - 1));
 }
 
 export function strayMessage(stream: string, sequence: number): string {

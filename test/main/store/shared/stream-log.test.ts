@@ -7,7 +7,7 @@ import { AppendError, ConflictError } from "../../../../main/store/log/commit-lo
 import { parseStreamAddress } from "../../../../main/store/shared/stream/stream-address.ts";
 import { StreamSession } from "../../../../main/store/shared/stream/stream-session.ts";
 import { type Clock, systemClock } from "../../../../main/time/clock.ts";
-import { commitLogTests, type TestLog } from "../../../helpers/commit-log-contract.ts";
+import { commitLogTests, commitOf, type TestLog } from "../../../helpers/commit-log-contract.ts";
 import { until } from "../../../helpers/daemon.ts";
 import { describeWithNats, startNatsServer } from "../../../helpers/nats-server.ts";
 import { openServerLine } from "../../../helpers/server-line.ts";
@@ -333,9 +333,18 @@ describeWithNats("a log on a stream", () => {
     for (const stray of strays) await publish(stray);
     await other.append(2);
     let number = 2;
+    const commit = commitOf(4);
+    const changed = (changes: object) => ({ ...commit, documents: [{ ...commit.documents[0], ...changes }] });
     for (const entry of [
       { kind: "remove", repo: "../shop" },
-      { kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] },
+      { kind: "forget", repo: "shop" },
+      { kind: "end" },
+      { ...commit, actor: null },
+      { ...commit, time: "yesterday" },
+      changed({ repo: ".." }),
+      changed({ lineage: {} }),
+      changed({ edits: [{ scope: "__proto__", field: "port", value: 1 }] }),
+      changed({ edits: [{ scope: "svc", field: "port", value: JSON.parse("[".repeat(62) + "]".repeat(62)) }] }),
       { kind: "scope", name: "../own", text: "{}" },
       { kind: "scope", name: "svc", text: "{}" },
       { kind: "scope", name: "own", text: 7 },
