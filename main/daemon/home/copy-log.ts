@@ -172,7 +172,7 @@ async function appendAll(
   const local = summaries.flatMap(state => (state?.layers ? [state.id] : []));
   if (local.length > 0)
     throw new HomeError(
-      `There are local values for ${local.join(", ")}, or there were, and a home on a shared log has none yet. Nothing was copied.`,
+      `There are local values for ${local.join(", ")}, or there were, and a home on a shared log has none yet. Nothing was copied. To copy the others, keep these in a home of their own.`,
     );
   const { machine = hostname() } = settings.log ?? {};
   const digests = new Map<string, string>();

@@ -52,7 +52,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function beingRead({ name }: StreamAddress, missed: number): string {
-  return `The shared log ${name} is being read: ${missed.toLocaleString("en")} messages are missing here. Until then, earlier values are served, and changes wait.`;
+  return `The shared log ${name} is being read. Messages that are missing here: ${missed.toLocaleString("en")}. Until then, earlier values are served, and changes wait.`;
 }
 
 export function diverged(why: string): string {
