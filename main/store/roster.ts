@@ -137,7 +137,7 @@ export class Roster {
     const { repositories, shared, events } = this.#options;
     // The file of a repository that another machine removed must have been moved away.
     await shared?.left(id);
-    if (this.#closed || repositories.has(id)) return;
+    if (this.#closed || repositories.has(id) || shared?.left(id) !== undefined) return;
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
     if (files.home.status.kind === "missing" || repositories.has(id)) return;

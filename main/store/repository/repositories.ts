@@ -75,6 +75,8 @@ export class Repositories<Repository extends OpenRepository> {
   readonly #options: RepositoriesOptions<Repository>;
   /** By id: the index entries of repositories that are not open; undefined if only the file's name is known. */
   #known = new IndexEntries();
+  /** Entries that only the index has: of dropped ones whose files are still to be moved away, which a start must not take for new. */
+  readonly leaving = new Map<string, string>();
   /** The most recently used one comes last. */
   readonly #open = new Map<string, Repository>();
   /** Evicted repositories that somebody may still use: there must never be two objects of one repository. */
@@ -251,6 +253,7 @@ export class Repositories<Repository extends OpenRepository> {
       const text = opened?.loaded ? opened.indexEntry && JSON.stringify(opened.indexEntry) : this.#known.textOf(id);
       if (text !== undefined) yield [id, text];
     }
+    yield* this.leaving;
   }
 
   saveIndexSoon(): void {
@@ -292,7 +295,7 @@ export class Repositories<Repository extends OpenRepository> {
       if (this.#open.size <= (this.#options.mostOpen ?? defaultMostOpen) || tries === 0) return;
       tries -= 1;
       this.#open.delete(oldest.id);
-      if (oldest.isAtRest) this.#evict(oldest);
+      if (oldest.isAtRest) this.evict(oldest);
       else this.#open.set(oldest.id, oldest);
     }
   }
@@ -300,10 +303,6 @@ export class Repositories<Repository extends OpenRepository> {
   /** Leaves only the index entry of one that is at rest. */
   evict(repository: Repository): void {
     this.#open.delete(repository.id);
-    this.#evict(repository);
-  }
-
-  #evict(repository: Repository): void {
     this.#known.set(repository.id, repository.indexEntry);
     this.#evicted.set(repository.id, new WeakRef(repository));
     this.#options.onEvict(repository);

@@ -32,6 +32,8 @@ export interface SharedStoreOptions {
 }
 
 const defaultLeastBytes = 64 * 1024 * 1024;
+/** Milliseconds between two attempts to move a file away. */
+const retryDelay = 1_000;
 
 /** The parts of a store that other machines' entries change. */
 export interface SharedStoreParts {
@@ -62,6 +64,7 @@ export class SharedStore {
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
   /** Entries with a new name or folder that is not in the file yet. */
   readonly #descriptions = new Set<{ readonly number: LogNumber }>();
+  #isClosed = false;
 
   constructor(context: StoreContext, parts: SharedStoreParts, snapshots: Snapshots, leastBytes = defaultLeastBytes) {
     this.#context = context;
@@ -81,7 +84,7 @@ export class SharedStore {
     return [...unfinished.map(({ number }) => number), ...this.#parts.scopes.numbers];
   }
 
-  /** Resolves when the file of a repository that another machine removed has been moved away; undefined if there is none. */
+  /** Resolves when it was tried to move the file of a repository away that another machine removed; undefined if there is none any more. */
   left(id: string): Promise<void> | undefined {
     return this.#leaving.get(id)?.left;
   }
@@ -200,8 +203,10 @@ export class SharedStore {
     const repository = this.#parts.repositories.get(id);
     // Entries replayed after a start may belong to an earlier repository with this id; all do if this one is not in the log yet.
     if (!repository?.hasBegun || numberIn(this.#context.log.id, repository.state.position) > number) return;
-    this.#parts.repositories.drop(repository);
-    this.#parts.events.publish({ kind: "removed", state: repository.state });
+    const { repositories, events } = this.#parts;
+    if (repository.loaded) repositories.leaving.set(id, JSON.stringify(repository.indexEntry));
+    repositories.drop(repository);
+    events.publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
       await repository.writer.writeLast();
       await repository.mirror.files.values.dropReplaced();
@@ -215,12 +220,35 @@ export class SharedStore {
       const message = `Another machine removed ${id}. The last changes of its values could not be written to its file, which is kept in ${kept}: compare it before you put it back. Its history has them.`;
       await this.#context.findings.add({ message, kept });
     };
-    const left = this.#passOnFolder(repository.state, number)
-      .then(() => repository.exclusive(() => repository.mirror.locked(putAside)))
-      .then(async () => void (await this.#parts.repositories.saveIndex()))
-      .catch(this.#reporting("the file of a repository that was removed cannot be put aside", id))
-      .finally(() => this.#leaving.delete(id));
-    this.#leaving.set(id, { number, left });
+    const finish = async () => {
+      await repository.exclusive(() => repository.mirror.locked(putAside));
+      repositories.leaving.delete(id);
+      await repositories.saveIndex();
+      this.#leaving.delete(id);
+    };
+    const tried = this.#passOnFolder(repository.state, number).then(finish);
+    const report = this.#reporting("the file of a repository that was removed cannot be put aside", id);
+    this.#leaving.set(id, { number, left: tried.catch(report) });
+    tried.catch(() => this.#retryLeaving(id, finish));
+  }
+
+  /** If the file stayed, a rescan or the next start would take it for one that somebody has put back. */
+  async #retryLeaving(id: string, finish: () => Promise<void>): Promise<void> {
+    const { clock } = this.#context;
+    for (;;) {
+      await clock.delay(retryDelay);
+      // The log keeps the entry, and the index the repository, so the next start goes on.
+      if (this.#isClosed) return;
+      // Another one was added meanwhile, and has the file.
+      if (this.#parts.repositories.has(id)) break;
+      try {
+        return await finish();
+      } catch {
+        // Told the first time.
+      }
+    }
+    this.#parts.repositories.leaving.delete(id);
+    this.#leaving.delete(id);
   }
 
   /** What reports an error about a repository. */
@@ -243,6 +271,7 @@ export class SharedStore {
 
   /** Starts no further work. */
   close(): void {
+    this.#isClosed = true;
     this.shortener.close();
     this.#parts.scopes.close();
   }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
@@ -123,6 +124,35 @@ describeWithNats("the file of a repository that another machine removes", () => 
       expect(await found()).toEqual(stays ? [expect.objectContaining({ kept: join(removed, name) })] : []);
     },
   );
+});
+
+describeWithNats("a repository that another machine removes while the disk is full", () => {
+  const rows = ["writes", "renames"].flatMap(refused => [false, true].map(restarts => [refused, restarts] as const));
+  test.each(rows)("does not come back from its file (%s fail; after a restart: %s)", async (refused, restarts) => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    const fileSystem = watchFileSystem();
+    await using desk = await world.start("desk", { fileSystem, rescanInterval: 100 });
+    for (const id of ["shop", "site"]) await laptop.addRepository(id);
+    await set(laptop, "shop", 41);
+    await sees(desk, "shop", 41);
+    await until(async () => (await desk.readRepository("shop")).includes("41"), "the file");
+    fileSystem.before = ({ operation, path }) => {
+      if (path.includes("shop") && operation.startsWith(refused.slice(0, -1))) throw systemError("ENOSPC");
+    };
+    await laptop.owner.call("repo/remove", { repo: "shop" });
+    await hasRepositories(desk, 1);
+    await until(() => desk.log.some(line => line.includes("cannot be put aside")), "the refusal");
+    // Some rescans, which would take the file for a new one.
+    await delay(500);
+    const repair = async () => {
+      fileSystem.before = () => {};
+    };
+    await (restarts ? desk.restart(repair) : repair());
+    await until(async () => (await readdir(join(desk.homeFolder, "removed"))).length === 1, "the file");
+    await delay(500);
+    for (const daemon of [laptop, desk]) await hasRepositories(daemon, 1);
+  });
 });
 
 describeWithNats("the file of a repository that another machine added", () => {
