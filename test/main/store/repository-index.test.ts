@@ -115,7 +115,6 @@ test("a start parses only the entries that it asks for, and reads the one line t
   const { data } = await index.read();
   expect([...data.repositories.ids()]).toEqual(ids);
   for (const id of ids) expect(data.repositories.get(id, '"inTree":true')).toBe(undefined);
-  // The end of the log.
   expect(parse).toHaveBeenCalledTimes(1);
   expect(ids.map(id => data.repositories.textOf(id))).toEqual(ids.map(id => JSON.stringify(whole.repositories[id])));
   expect(data.repositories.get("b")).toBe(data.repositories.get("b", '"no such":'));
