@@ -250,10 +250,10 @@ export class Repositories<Repository extends OpenRepository> {
   *indexLines(): Generator<IndexLine> {
     for (const id of this.ids()) {
       const opened = this.opened(id);
-      const text = opened?.loaded ? opened.indexEntry && JSON.stringify(opened.indexEntry) : this.#known.textOf(id);
-      if (text !== undefined) yield [id, text];
+      const entry = opened?.loaded ? opened.indexEntry : this.#known.textOf(id);
+      if (entry !== undefined) yield [id, typeof entry === "string" ? entry : JSON.stringify(entry)];
     }
-    yield* this.leaving;
+    for (const line of this.leaving) if (!this.has(line[0])) yield line;
   }
 
   saveIndexSoon(): void {
