@@ -21,7 +21,7 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 66_200,
+  testLines: 65_957,
   promisesLines: 160,
   mutants: 350,
   filesSideBySide: 12,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createProgram } from "../../main/cli/program.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { errorNames } from "../../shared/errors.ts";
-import { operationNames } from "../helpers/protocol-table.ts";
+import { names } from "../helpers/every-operation.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 
 const files = [
@@ -71,7 +71,7 @@ test("CONTRIBUTING.md: each file and folder that it names exists", async () => {
 
 test("docs/protocol.md: each operation is documented, in a row, a heading or a sentence", () => {
   const text = texts.get(join("docs", "protocol.md")) ?? "";
-  expect(operationNames.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
+  expect(names.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
 });
 
 test("docs/protocol.md: each error is in a table, with its code and name", () => {

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { startDaemonProcess } from "../helpers/daemon-process.ts";
 
 /** The calls of the file system at which the daemon is killed: a merge makes about as many. */
 const calls = [1, 3, 6, 10, 15, 21, 28, 36, 45];
@@ -15,7 +15,7 @@ test.concurrent.each(calls.map((call, index) => ({ call, when: index % 2 === 0 ?
     await mkdir(folder);
     const merge = () => home.run(["repo", "merge", "one", "two", "--yes", "--no-start"]);
     {
-      await using daemon = await DaemonProcess.start(home.homeFolder);
+      await using daemon = await startDaemonProcess(home.homeFolder);
       const owner = await daemon.connect();
       await owner.call("repo/add", { id: "one", name: "One", path: folder });
       await owner.call("repo/add", { id: "two", name: "Two" });
@@ -24,7 +24,7 @@ test.concurrent.each(calls.map((call, index) => ({ call, when: index % 2 === 0 ?
       await daemon.arm(death);
       await merge();
     }
-    await using daemon = await DaemonProcess.start(home.homeFolder);
+    await using daemon = await startDaemonProcess(home.homeFolder);
     const owner = await daemon.connect();
     const ids = async () => (await owner.call("repo/list")).result.map(({ id }) => id);
     // Whichever step it was, everything is in the one or in the other.

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
 import { bundle } from "./bundled.ts";
-import { connectClient, type TestClient } from "./daemon.ts";
+import { connectClient } from "./daemon.ts";
 import type { ClockStep, Death, DyingDaemonMessage } from "./dying-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -23,84 +23,56 @@ function madeProgram(): Promise<string> {
   return made;
 }
 
-/** A daemon in a separate process. */
-export class DaemonProcess implements AsyncDisposable {
-  readonly home: string;
-  readonly url: string;
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<void>;
+export type DaemonProcess = Awaited<ReturnType<typeof startDaemonProcess>>;
 
-  private constructor(home: string, url: string, child: ChildProcess, ended: Promise<void>) {
-    this.home = home;
-    this.url = url;
-    this.#child = child;
-    this.#ended = ended;
-  }
-
-  static async start(home: string, given?: string): Promise<DaemonProcess> {
-    const program = given ?? (await madeProgram());
-    const child = fork(program, [home], {
-      execArgv: [],
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-      // Beside the program, so that both are deleted together.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), "cache") },
-    });
-    let said = "";
-    child.stderr?.on("data", part => {
-      said = `${said}${part}`.slice(-2_000);
-      process.stderr.write(part);
-    });
-    const ended = new Promise<void>(resolve => child.once("close", () => resolve()));
-    const message = await Promise.race([nextMessage(child), ended]);
-    if (message?.kind !== "ready")
-      throw new Error(`the daemon ended with ${child.exitCode ?? child.signalCode}: ${said}`);
-    return new DaemonProcess(home, message.url, child, ended);
-  }
-
-  async connect(): Promise<TestClient> {
-    return connectClient(this.url, (await readFile(join(this.home, "owner.key"), "utf8")).trim());
-  }
-
-  /** Makes it die at this call, counted from now on. */
-  async arm(death: Death): Promise<void> {
-    const armed = nextMessage(this.#child);
-    this.#child.send(death);
-    await armed;
-  }
-
-  /** Sets its clock ahead of the system's, or behind it. */
-  setClock(ahead: number): void {
-    if (!this.isDead) this.#child.send({ ahead } satisfies ClockStep);
-  }
-
-  /** Suspends the process, as if its machine stood still, until `resume`. */
-  pause(): void {
-    this.#child.kill("SIGSTOP");
-  }
-
-  resume(): void {
-    this.#child.kill("SIGCONT");
-  }
-
-  /** kill -9, unless it is dead already. */
-  async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#ended;
-  }
-
-  /** A clean stop. */
-  async stop(): Promise<void> {
-    this.#child.kill("SIGTERM");
-    await this.#ended;
-  }
-
-  get isDead(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.kill();
-  }
+/** A daemon in a separate process. `given`: its program, if not the bundle of this test file. */
+export async function startDaemonProcess(home: string, given?: string) {
+  const program = given ?? (await madeProgram());
+  const child = fork(program, [home], {
+    execArgv: [],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // Beside the program, so that both are deleted together.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), "cache") },
+  });
+  let said = "";
+  child.stderr?.on("data", part => {
+    said = `${said}${part}`.slice(-2_000);
+    process.stderr.write(part);
+  });
+  const ended = new Promise<void>(resolve => child.once("close", () => resolve()));
+  const message = await Promise.race([nextMessage(child), ended]);
+  if (message?.kind !== "ready")
+    throw new Error(`the daemon ended with ${child.exitCode ?? child.signalCode}: ${said}`);
+  const { url } = message;
+  const isDead = () => child.exitCode !== null || child.signalCode !== null;
+  const endBy = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    connect: async () => connectClient(url, (await readFile(join(home, "owner.key"), "utf8")).trim()),
+    /** Makes it die at this call, counted from now on. */
+    arm: async (death: Death) => {
+      const armed = nextMessage(child);
+      child.send(death);
+      await armed;
+    },
+    /** Sets its clock ahead of the system's, or behind it. */
+    setClock: (ahead: number) => {
+      if (!isDead()) child.send({ ahead } satisfies ClockStep);
+    },
+    /** Suspends the process, as if its machine stood still, until `resume`. */
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    /** kill -9, unless it is dead already. */
+    kill: () => endBy("SIGKILL"),
+    /** A clean stop. */
+    stop: () => endBy("SIGTERM"),
+    get isDead() {
+      return isDead();
+    },
+    [Symbol.asyncDispose]: () => endBy("SIGKILL"),
+  };
 }
 
 function nextMessage(child: ChildProcess): Promise<DyingDaemonMessage> {

@@ -57,6 +57,8 @@ export class SessionDouble {
   setDevicePermissionHandler = (device: unknown) => void Object.assign(this.permissions, { device });
 }
 
+type Named = { readonly [name: string]: unknown };
+
 interface MenuItem {
   readonly label?: string;
   readonly role?: string;
@@ -132,10 +134,7 @@ export class AppDouble extends EventEmitter {
     electron().calls.push("ready");
   }
 
-  getLoginItemSettings(): { openAtLogin: boolean; wasOpenedAtLogin: boolean } {
-    return { openAtLogin: false, wasOpenedAtLogin: false };
-  }
-
+  getLoginItemSettings = () => ({ openAtLogin: false, wasOpenedAtLogin: false });
   setLoginItemSettings(): void {}
 
   /** As in Electron, any listener may prevent it. */
@@ -163,7 +162,7 @@ export class WebContentsDouble extends EventEmitter {
     this.#window = window;
   }
 
-  setWindowOpenHandler(handler: (details: { url: string }) => { action: string }): void {
+  setWindowOpenHandler(handler: WebContentsDouble["openHandler"]): void {
     this.openHandler = handler;
   }
 
@@ -176,14 +175,7 @@ export class WebContentsDouble extends EventEmitter {
 }
 
 export class WindowDouble extends EventEmitter {
-  readonly options: {
-    readonly webPreferences: {
-      readonly preload: string;
-      readonly session: SessionDouble;
-      readonly [name: string]: unknown;
-    };
-    readonly [name: string]: unknown;
-  };
+  readonly options: Named & { readonly webPreferences: Named & { preload: string; session: SessionDouble } };
   readonly webContents = new WebContentsDouble(this);
   readonly page: Promise<Page>;
   visible = false;
@@ -229,9 +221,7 @@ export class WindowDouble extends EventEmitter {
       const isMainFrame = request.frame() === page.mainFrame();
       const event = Object.assign(preventable(), { url: meant(request.url()), isMainFrame });
       // Electron asks before a page or a frame navigates by itself, but not when the shell loads a page.
-      if (!this.#loading) {
-        this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
-      }
+      if (!this.#loading) this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
       if (event.isPrevented) return route.abort("aborted");
       return this.#load(route);
     });
@@ -282,21 +272,12 @@ export class WindowDouble extends EventEmitter {
 
   focus(): void {}
   restore(): void {}
-
-  isMinimized(): boolean {
-    return false;
-  }
+  isMinimized = () => false;
+  isMaximized = () => this.#maximized;
+  getNormalBounds = () => ({ x: 40, y: 30, width: 1000, height: 700 });
 
   maximize(): void {
     this.#maximized = true;
-  }
-
-  isMaximized(): boolean {
-    return this.#maximized;
-  }
-
-  getNormalBounds(): { x: number; y: number; width: number; height: number } {
-    return { x: 40, y: 30, width: 1000, height: 700 };
   }
 
   /** Closes the window as a person does. */
@@ -308,8 +289,7 @@ export class WindowDouble extends EventEmitter {
 
   /** Closes the window without asking the page. */
   async destroy(): Promise<void> {
-    const page = await this.page;
-    await page.close();
+    await (await this.page).close();
   }
 }
 
@@ -323,12 +303,11 @@ export class TrayDouble extends EventEmitter {
   }
 
   setToolTip(): void {}
-
-  setContextMenu(menu: { items: readonly MenuItem[] }): void {
-    this.items = menu.items;
-  }
-
   destroy(): void {}
+
+  setContextMenu({ items }: { items: readonly MenuItem[] }): void {
+    this.items = items;
+  }
 }
 
 export class NotificationDouble extends EventEmitter {
@@ -341,9 +320,7 @@ export class NotificationDouble extends EventEmitter {
     this.body = body;
   }
 
-  show(): void {
-    electron().notifications.push(this);
-  }
+  show = () => void electron().notifications.push(this);
 }
 
 /** Forwards every use to the running app. */

@@ -25,9 +25,7 @@ export interface FileCall {
 export interface WatchedFileSystem extends FileSystem {
   /** All calls so far, in the order in which they began. */
   readonly calls: FileCall[];
-  /**
-   * Runs before each call, which waits for it (except readNow, which is synchronous); what it throws becomes the call's error.
-   */
+  /** Runs before each call, which waits for it (except readNow, which is synchronous). What it throws becomes the call's error. */
   before: (call: FileCall) => void | Promise<void>;
   /** Runs after a successful call. */
   after: (call: FileCall) => void;
@@ -45,15 +43,11 @@ export function watchFileSystem(): WatchedFileSystem {
     const call = { ...made, path: made.path.replace(randomEnding, "$1") };
     calls.push(call);
     try {
-      let result: Result;
-      if (call.operation === "close") {
-        // Even a close that fails closes the file.
-        result = await real();
-        await watched.before(call);
-      } else {
-        await watched.before(call);
-        result = await real();
-      }
+      // Even a close that fails closes the file.
+      const closed = call.operation === "close" ? real() : undefined;
+      await closed;
+      await watched.before(call);
+      const result = await (closed ?? real());
       watched.after(call);
       return result;
     } finally {
@@ -67,15 +61,11 @@ export function watchFileSystem(): WatchedFileSystem {
         if (typeof member !== "function") return member;
         const operation = handleOperations.find(known => known === name);
         if (operation === undefined) return member.bind(target);
-        const shorten = ([bytes, offset, length, position]: unknown[]) => [
-          bytes,
-          offset,
-          watched.takes({ operation, path }, Number(length)),
-          position,
-        ];
-        if (operation === "read" || operation === "write")
-          return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, shorten(args)));
-        return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, args));
+        const isShortened = operation === "read" || operation === "write";
+        return (...args: unknown[]) => {
+          if (isShortened) args[2] = watched.takes({ operation, path }, Number(args[2]));
+          return run({ operation, path }, async () => member.apply(target, args));
+        };
       },
     });
   const watched: WatchedFileSystem = {

@@ -24,51 +24,8 @@ export const protocolCodes: Readonly<Record<number, string>> = {
   1500: "Internal Error",
 };
 
-/** The `result` of each operation when it fails as a whole. The compiler requires a line per operation. */
-export const emptyResults: Readonly<Record<OperationName, unknown>> = {
-  "config/list": {},
-  "config/set": [],
-  "config/unset": [],
-  "config/explain": null,
-  "config/hook": null,
-  "config/watch": null,
-  "config/unwatch": null,
-  "history/list": null,
-  "history/search": null,
-  "history/restore": [],
-  "history/forget": null,
-  "scope/list": null,
-  "repo/list": null,
-  "repo/find": null,
-  "repo/add": null,
-  "repo/update": null,
-  "repo/remove": null,
-  "config/search": null,
-  "config/matrix": null,
-  "config/cells": null,
-  "repo/scan": null,
-  "repo/look": null,
-  "file/read": null,
-  "file/write": null,
-  "file/restore": null,
-  "trust/list": null,
-  "trust/accept": null,
-  "trust/preview": null,
-  "proposal/list": null,
-  "proposal/accept": null,
-  "proposal/remove": null,
-  "draft/list": null,
-  "draft/set": null,
-  "session/create": null,
-  "session/link": null,
-  "session/touch": null,
-  "key/self": null,
-  "key/list": null,
-  "key/create": null,
-  "key/revoke": null,
-  "daemon/status": null,
-  "daemon/dismiss": null,
-  "daemon/stop": null,
-};
-
-export const operationNames = Object.keys(emptyResults) as OperationName[];
+/** The `result` of an operation when it fails as a whole. */
+export function emptyResult(name: OperationName): unknown {
+  if (name === "config/list") return {};
+  return ["config/set", "config/unset", "history/restore"].includes(name) ? [] : null;
+}

@@ -1,10 +1,10 @@
 import { link, mkdir, readdir, readFile, rename, rm, unlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { noRescans, startTestDaemon } from "./daemon.ts";
+import { git } from "./git.ts";
 import { type LossState, PowerLoss } from "./power-loss.ts";
 import type { Random } from "./random.ts";
 import { saveByRename } from "./shop.ts";
-import { runProcess } from "./spawned-daemon.ts";
 import type { Facts, Values } from "./start-oracle.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { TestClock } from "./test-clock.ts";
@@ -117,15 +117,15 @@ export class RecordedLife implements AsyncDisposable {
     const life = new RecordedLife(place, isQuick, folder.path);
     life.#disposed.use(folder);
     for (const path of [life.#vault, life.#tree, dirname(life.file)]) await mkdir(path, { recursive: true });
-    await life.#git("init", "--quiet", "--template=");
+    await git(life.#tree, "init", "--quiet", "--template=");
     if (place === "local") {
       await mkdir(join(life.home, "repos"));
       await writeFile(join(life.home, "repos/site.json"), `{ "config": {} }\n`);
     }
     for (const text of [foreignText, firstText]) {
       await writeFile(life.file, text);
-      await life.#git("add", ".");
-      await life.#git("commit", "--quiet", "--allow-empty", "--message", "values");
+      await git(life.#tree, "add", ".");
+      await git(life.#tree, "commit", "--quiet", "--allow-empty", "--message", "values");
     }
     await life.#live(random);
     return life;
@@ -273,7 +273,7 @@ export class RecordedLife implements AsyncDisposable {
       await link(earlier, file);
     } else if (change === "earlier text of ours with another stamp") await saveByRename(file, earlierText);
     else if (change === "of git or a person" && this.place !== "tree") await saveByRename(file, foreignText);
-    else if (change === "of git or a person") await this.#git("checkout", "--quiet", "HEAD~1", "--", ".");
+    else if (change === "of git or a person") await git(this.#tree, "checkout", "--quiet", "HEAD~1", "--", ".");
     else if (editedAge !== undefined)
       await saveByRename(file, editDay(await readFile(join(this.#vault, String(fileRevision - editedAge)), "utf8")));
     else if (change === "only touched") await utimes(file, 1, 1);
@@ -292,13 +292,6 @@ export class RecordedLife implements AsyncDisposable {
       await writeFile(earlier, editDay(earlierText));
       this.#undo = () => writeFile(earlier, earlierText);
     }
-  }
-
-  async #git(...args: readonly string[]): Promise<void> {
-    const environment = { GIT_CONFIG_GLOBAL: join(this.#vault, "gitconfig"), GIT_CONFIG_NOSYSTEM: "1" };
-    const who = ["-c", "user.name=A", "-c", "user.email=a@example.test"];
-    const { code, errorOutput } = await runProcess("git", [...who, ...args], { folder: this.#tree, environment });
-    if (code !== 0) throw new Error(errorOutput);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

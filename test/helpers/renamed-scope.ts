@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
 import { noRescans, startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
 import { saveByRename } from "./shop.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { startWorkTree } from "./work-tree.ts";
 
 /** Fields by name, each with its schema. */
 type Fields = { readonly [field: string]: { readonly [keyword: string]: JsonValue } };
@@ -59,28 +59,9 @@ export async function startDeploy(properties: Fields, text = deployText, options
 }
 
 /** The in-tree repository `shop`, whose file has this text, and the scope `deploy`. */
-export async function startDeployTree(properties: Fields, text: string, options: TestDaemonOptions = {}) {
-  const above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
-  await Promise.all([mkdir(folder), putDeploy(home, properties)]);
-  const file = join(folder, ".repoconf.json");
-  await saveByRename(file, text);
-  const t = await startTestDaemon({ home, ...noRescans, ...options });
-  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
-  return {
-    t,
-    home,
-    file,
-    /** Replaces its file as git does, and waits until the daemon has read it. */
-    pull: async (pulled: string) => {
-      await saveByRename(file, pulled);
-      await t.owner.call("file/read", { repo: "shop" });
-    },
-    [Symbol.asyncDispose]: async () => {
-      await t[Symbol.asyncDispose]();
-      await above[Symbol.asyncDispose]();
-    },
-  };
+export function startDeployTree(properties: Fields, text: string, options: TestDaemonOptions = {}) {
+  const files = { "scopes/deploy.schema.json": { type: "object", properties } };
+  return startWorkTree(text, { files, ...options }, "shop");
 }
 
 /** The scope's active values, and the revision. */

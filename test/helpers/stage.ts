@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TestClient } from "./daemon.ts";
-import { DaemonProcess } from "./daemon-process.ts";
+import { type DaemonProcess, startDaemonProcess } from "./daemon-process.ts";
 
 export type Stage = Awaited<ReturnType<typeof startStage>>;
 
@@ -24,7 +24,7 @@ export async function startStage(home: string) {
           disturbances += 1;
           await daemon.kill();
           await meanwhile?.();
-          daemon = await DaemonProcess.start(home);
+          daemon = await startDaemonProcess(home);
         });
       return restarted;
     },
@@ -67,7 +67,7 @@ export async function startStage(home: string) {
 async function firstStart(home: string): Promise<DaemonProcess> {
   for (let tries = 1; ; tries++) {
     try {
-      return await DaemonProcess.start(home);
+      return await startDaemonProcess(home);
     } catch (error) {
       if (tries === 10 || !/The shared log .* cannot be used: .*time/i.test(String(error))) throw error;
     }

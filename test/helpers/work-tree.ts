@@ -7,20 +7,17 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
 
-/**
- * A daemon with an in-tree repository, `site`, whose folder holds nothing but its file with this text (null: not even that); the owner
- * watches it.
- */
-export async function startWorkTree(text: string | null = treeText, options: TestDaemonOptions = {}) {
+/** A daemon with an in-tree repository, whose folder has nothing but its file with this text (null: not even that). The owner watches it. */
+export async function startWorkTree(text: string | null = treeText, options: TestDaemonOptions = {}, repo = "site") {
   const above = await temporaryFolder();
-  const [home, folder] = [join(above.path, "home"), join(above.path, "site")];
+  const [home, folder] = [join(above.path, "home"), join(above.path, repo)];
   const file = join(folder, ".repoconf.json");
   await Promise.all([mkdir(home), mkdir(folder)]);
   if (text !== null) await writeFile(file, text);
   const t = await startTestDaemon({ home, ...noRescans, ...options });
-  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  const { errors } = await t.owner.call("repo/add", { id: repo, name: repo, path: folder, inTree: true });
   if (errors.length > 0) throw new Error(JSON.stringify(errors));
-  await t.owner.call("config/watch", { repo: "site" });
+  await t.owner.call("config/watch", { repo });
   return {
     t,
     home,
@@ -29,13 +26,13 @@ export async function startWorkTree(text: string | null = treeText, options: Tes
     /** Replaces its file as git does, and waits until the daemon has read it. */
     pull: async (pulled: string) => {
       await saveByRename(file, pulled);
-      await t.owner.call("file/read", { repo: "site" });
+      await t.owner.call("file/read", { repo });
     },
     /** The effective value of a field of the scope svc. */
     value: async (field: string): Promise<JsonValue | undefined> =>
-      (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.[field],
+      (await t.owner.call("config/list", { repo })).result["svc"]?.[field],
     set: async (fields: { readonly [path: string]: JsonValue }) =>
-      (await t.owner.call("config/set", { repo: "site", ...fields })).errors,
+      (await t.owner.call("config/set", { repo, ...fields })).errors,
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
       await above[Symbol.asyncDispose]();

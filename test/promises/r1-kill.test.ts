@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { startDaemonProcess } from "../helpers/daemon-process.ts";
 import type { Death } from "../helpers/dying-daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { amount, judge, torture } from "../helpers/promise.ts";
@@ -38,7 +38,7 @@ async function makeMortalHome() {
   await mkdir(join(folder.path, "repos"));
   await writeFile(join(folder.path, "repos/shop.json"), shopText);
   const start = async () => {
-    const daemon = await DaemonProcess.start(folder.path);
+    const daemon = await startDaemonProcess(folder.path);
     return { daemon, client: await daemon.connect() };
   };
   let { daemon, client } = await start();

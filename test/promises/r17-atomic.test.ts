@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CallOrder, last } from "../helpers/call-order.ts";
 import { noRescans, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { startDaemonProcess } from "../helpers/daemon-process.ts";
 import type { Death } from "../helpers/dying-daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { PowerLoss } from "../helpers/power-loss.ts";
@@ -53,7 +53,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
   await using folder = await temporaryFolder();
   await addShops(folder.path, ids);
   let before = 30;
-  let daemon = await DaemonProcess.start(folder.path);
+  let daemon = await startDaemonProcess(folder.path);
   let client = await daemon.connect();
   for (const call of steps) {
     const timeout = 1_000 + call;
@@ -62,7 +62,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
     if (reply === undefined) await until(() => daemon.isDead, "the daemon's death");
     else await daemon.kill();
     client.socket.close();
-    daemon = await DaemonProcess.start(folder.path);
+    daemon = await startDaemonProcess(folder.path);
     client = await daemon.connect();
     const served = await timeouts(client, ids);
     const [first] = served;

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { TestClient } from "../helpers/daemon.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { startDaemonProcess } from "../helpers/daemon-process.ts";
 import { git } from "../helpers/git.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
 import { randomNumbers } from "../helpers/random.ts";
@@ -29,7 +29,7 @@ async function makeSite() {
     await runGit("commit", "--quiet", "--message", branch);
     await runGit("tag", `first-${branch}`);
   }
-  let daemon = await DaemonProcess.start(home);
+  let daemon = await startDaemonProcess(home);
   let client = await daemon.connect();
   await client.call("repo/add", { id: "site", name: "site", path: tree, inTree: true });
   const end = async (how: "stop" | "kill") => {
@@ -39,7 +39,7 @@ async function makeSite() {
   return {
     git: runGit,
     start: async () => {
-      daemon = await DaemonProcess.start(home);
+      daemon = await startDaemonProcess(home);
       client = await daemon.connect();
     },
     end,

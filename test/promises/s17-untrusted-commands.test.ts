@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../shared/json.ts";
-import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { startDaemonProcess } from "../helpers/daemon-process.ts";
 import { amount, judge, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { saveByRename } from "../helpers/shop.ts";
@@ -116,7 +116,7 @@ async function startWorld(random: Random, folder: string) {
   await mkdir(join(home, "scopes"), { recursive: true });
   await mkdir(site);
   await writeFile(join(home, "scopes/tasks.schema.json"), schemaText(model.version) ?? "");
-  let daemon = await DaemonProcess.start(home);
+  let daemon = await startDaemonProcess(home);
   let client = await daemon.connect();
 
   const step = async (): Promise<void> => {
@@ -255,7 +255,7 @@ async function startWorld(random: Random, folder: string) {
     await between();
     if (random(2) === 0) await writeSchema(false);
     if (random(2) === 0) await write(anyText());
-    daemon = await DaemonProcess.start(home);
+    daemon = await startDaemonProcess(home);
     client = await daemon.connect();
     eventsSeen = 0;
     await client.call("config/watch", { repo: "site" });

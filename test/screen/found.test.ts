@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, reads, startScreen } from "../helpers/screen.ts";
 import { healthOf } from "../helpers/shop.ts";
 
 describeScreen("what the daemon found", () => {
@@ -34,7 +34,8 @@ describeScreen("what the daemon found", () => {
 
   test("offers to restore no revision before lost records, and no file of a folder that is another one", async () => {
     const clones = { site: { svc: { timeout: 30 } } };
-    await using screen = await startScreen({ repositories: { shop: [{ "svc.timeout": 30 }, {}] }, clones });
+    const shop = [{ "svc.timeout": 30 }, { "svc.timeout": 31 }];
+    await using screen = await startScreen({ repositories: { shop }, clones });
     const { t } = screen;
     const path = join(t.homeFolder, "../site");
     await t.daemon.close();
@@ -48,10 +49,13 @@ describeScreen("what the daemon found", () => {
     const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "The folder of the work tree is missing or another one");
     expect(await note.getByRole("button", { name: "Restore last valid file" }).count()).toBe(0);
+    const lost = await screen.revision("shop");
     await screen.set("shop", { "svc.timeout": 32 });
     await window.choose("shop");
     await window.view("History");
     await reads(window.history.getByRole("listitem").nth(1), "Earlier changes are unknown");
-    await poll(() => page.getByRole("button", { name: /^Restore…/ }).count()).toBe(1);
+    await page.getByRole("button", { name: `Restore… revision ${lost}` }).waitFor();
+    await page.getByRole("button", { name: "Compare revision 3" }).waitFor();
+    expect(await page.getByRole("button", { name: /^Restore…/ }).count()).toBe(1);
   });
 });

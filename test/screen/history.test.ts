@@ -1,7 +1,5 @@
-import { appendFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeScreen, poll, reads, shareScreen, startScreen } from "../helpers/screen.ts";
+import { describeScreen, poll, reads, shareScreen } from "../helpers/screen.ts";
 import { takeOption } from "../helpers/take-option.ts";
 
 /** Revisions 2 to 4 of the repository shop. */
@@ -67,23 +65,5 @@ describeScreen("history", () => {
     await reads(history.getByRole("listitem").first(), "back");
     await page.getByRole("banner").getByRole("button", { name: "Undo" }).click();
     await poll(config).toEqual({ timeout: 30, domain: "three.test", provider: "here" });
-  });
-
-  test("after records were lost says that earlier changes are unknown, and restores no older revision", async () => {
-    await using screen = await startScreen({ repositories: { shop: [{ "svc.timeout": 30 }, { "svc.timeout": 31 }] } });
-    const { t } = screen;
-    await t.daemon.close();
-    await appendFile(join(t.homeFolder, "journal/shop.0-0.jsonl"), "damaged\nlines\n");
-    await t.restart();
-    const lost = await screen.revision("shop");
-    await screen.set("shop", { "svc.timeout": 32 });
-    await using window = await screen.open();
-    await window.choose("shop");
-    await window.view("History");
-    const { page, history } = window;
-    await reads(history.getByRole("listitem").nth(1), "Earlier changes are unknown");
-    await page.getByRole("button", { name: `Restore… revision ${lost}` }).waitFor();
-    await page.getByRole("button", { name: "Compare revision 3" }).waitFor();
-    expect(await page.getByRole("button", { name: /^Restore…/ }).count()).toBe(1);
   });
 });

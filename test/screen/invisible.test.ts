@@ -31,19 +31,14 @@ test.each([
 
 const text = { type: "string" };
 const named = { type: "object", default: {} };
-const scopes = {
-  app: {
-    type: "object",
-    properties: {
-      token: { type: "string", title: "Token", default: "", "x-masked": true },
-      hosts: { ...named, title: "Hosts", additionalProperties: text },
-      rooms: { ...named, title: "Rooms", properties: { a: text }, patternProperties: { "": text } },
-    },
-  },
+const properties = {
+  token: { type: "string", title: "Token", default: "", "x-masked": true },
+  hosts: { ...named, title: "Hosts", additionalProperties: text },
+  rooms: { ...named, title: "Rooms", properties: { a: text }, patternProperties: { "": text } },
 };
 
 describeScreen("characters that nobody sees", () => {
-  const openShared = shareScreen({ scopes });
+  const openShared = shareScreen({ scopes: { app: { properties } } });
 
   test("are named at the control and in the review, and removed by a button", async () => {
     const { provider, field, review, save, stored, page } = await openShared();

@@ -3,24 +3,20 @@ import { withLineFeeds, withOwnLineEnds } from "../../renderer/fields/line-ends.
 import { describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
 const text = { type: "string", default: "" };
-const scopes = {
-  app: {
-    type: "object",
-    properties: {
-      note: { ...text, title: "Note" },
-      secret: { ...text, title: "Secret", "x-masked": true },
-      perhaps: { type: ["string", "null"], title: "Perhaps", default: null },
-      list: { type: "array", items: { type: "string" }, title: "List", default: [] },
-      map: { type: "object", additionalProperties: { type: "string" }, title: "Map", default: {} },
-      table: {
-        type: "array",
-        items: { type: "object", properties: { a: { ...text, title: "A" } } },
-        title: "Table",
-        default: [],
-      },
-    },
+const properties = {
+  note: { ...text, title: "Note" },
+  secret: { ...text, title: "Secret", "x-masked": true },
+  perhaps: { type: ["string", "null"], title: "Perhaps", default: null },
+  list: { type: "array", items: { type: "string" }, title: "List", default: [] },
+  map: { type: "object", additionalProperties: { type: "string" }, title: "Map", default: {} },
+  table: {
+    type: "array",
+    items: { type: "object", properties: { a: { ...text, title: "A" } } },
+    title: "Table",
+    default: [],
   },
 };
+const scopes = { app: { properties } };
 
 describeScreen("a text of several lines", () => {
   const openShop = shareScreen({ scopes });

@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
 import { describeScreen, openScreen, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
-const scopes = {
-  app: {
-    type: "object",
-    properties: {
-      retries: { title: "Retries", type: ["integer", "null"], default: 3 },
-      note: { title: "Note", type: ["string", "null"], default: "a note" },
-      mode: { title: "Mode", enum: [null, "null", true, "true", 1, "1", "", "none"], default: "1" },
-    },
-  },
+const properties = {
+  retries: { title: "Retries", type: ["integer", "null"], default: 3 },
+  note: { title: "Note", type: ["string", "null"], default: "a note" },
+  mode: { title: "Mode", enum: [null, "null", true, "true", 1, "1", "", "none"], default: "1" },
 };
+const scopes = { app: { properties } };
 const repositories = {
   shop: { "app.retries": null, "app.note": null, "app.mode": null },
   plain: {},

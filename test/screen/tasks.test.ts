@@ -111,16 +111,6 @@ describeScreen("how much a person does to", () => {
     expect(await screen.stored("shop", "app")).toEqual({ ...Object.fromEntries(saved), list: [7] });
   });
 
-  test("remove a repository: three clicks", async () => {
-    const window = await openShop({}, { page });
-    const counted = await count(window.page);
-    await window.page.getByRole("main").getByRole("button", { name: "Actions of" }).click();
-    await window.page.getByRole("menuitem", { name: "Remove…" }).click();
-    await window.page.getByRole("dialog", { name: "Remove shop?" }).getByRole("button", { name: "Remove" }).click();
-    await window.row("shop").waitFor({ state: "detached" });
-    expect(await counted()).toEqual({ clicks: 3, keys: 0 });
-  });
-
   /** A page in which this many repositories are about to get a timeout of 45. */
   async function editAll(many: number) {
     const files = Array.from({ length: many }, (_, at) => `r${String(at).padStart(3, "0")}`);

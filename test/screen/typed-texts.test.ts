@@ -12,23 +12,19 @@ import {
 
 const either = { type: ["integer", "string"] };
 const pair = { a: { type: "string", title: "A" }, b: { type: "integer", title: "B" } };
-const scopes = {
-  app: {
-    type: "object",
-    properties: {
-      limit: { title: "Limit", ...either, default: 100 },
-      pace: { title: "Pace", oneOf: [{ type: "integer" }, { type: "string", pattern: "^auto$" }], default: "auto" },
-      steps: { title: "Steps", type: "array", items: either, default: [] },
-      sizes: { title: "Sizes", type: "object", additionalProperties: either, default: {} },
-      place: { title: "Place", type: "object", properties: { at: either }, default: {} },
-      pairs: { title: "Pairs", type: "array", items: { type: "object", properties: pair }, default: [] },
-      note: { title: "Note", type: ["string", "null"], maxLength: 20, default: "a note" },
-      rules: { title: "Rules", default: null },
-      port: { title: "Port", type: "integer", default: 80 },
-      share: { title: "Share", type: "number", default: 1 },
-    },
-  },
+const properties = {
+  limit: { title: "Limit", ...either, default: 100 },
+  pace: { title: "Pace", oneOf: [{ type: "integer" }, { type: "string", pattern: "^auto$" }], default: "auto" },
+  steps: { title: "Steps", type: "array", items: either, default: [] },
+  sizes: { title: "Sizes", type: "object", additionalProperties: either, default: {} },
+  place: { title: "Place", type: "object", properties: { at: either }, default: {} },
+  pairs: { title: "Pairs", type: "array", items: { type: "object", properties: pair }, default: [] },
+  note: { title: "Note", type: ["string", "null"], maxLength: 20, default: "a note" },
+  rules: { title: "Rules", default: null },
+  port: { title: "Port", type: "integer", default: 80 },
+  share: { title: "Share", type: "number", default: 1 },
 };
+const scopes = { app: { properties } };
 
 const openShop = shareScreen({ scopes });
 

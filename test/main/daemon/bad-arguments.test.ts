@@ -5,8 +5,9 @@ import { settingsSchema } from "../../../main/home/settings.ts";
 import type { OperationName } from "../../../shared/protocol.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+import { names } from "../../helpers/every-operation.ts";
 import { homeFiles } from "../../helpers/home-files.ts";
-import { emptyResults, operationNames, protocolCodes } from "../../helpers/protocol-table.ts";
+import { emptyResult, protocolCodes } from "../../helpers/protocol-table.ts";
 
 let t: TestDaemon;
 let client: TestClient;
@@ -34,7 +35,7 @@ async function expectNothingHappened(): Promise<void> {
 
 function failure(name: OperationName, code: number, more: object = {}): object {
   const error = { code, name: protocolCodes[code], message: expect.stringMatching(/\S/), ...more };
-  return { result: emptyResults[name], errors: [expect.objectContaining(error)] };
+  return { result: emptyResult(name), errors: [expect.objectContaining(error)] };
 }
 
 /** In place of the arguments: what is not an object, or contains binary data. */
@@ -234,7 +235,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   "daemon/stop": [{}, {}],
 };
 
-test.each(operationNames)("%s: arguments of the wrong type or form get 1101, and nothing happens", async name => {
+test.each(names)("%s: arguments of the wrong type or form get 1101, and nothing happens", async name => {
   const [good, wrong] = wrongTypes[name];
   const bad = Object.entries(wrong).flatMap(([argument, values]) =>
     values.map(value => ({ ...good, [argument]: value })),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { OperationName } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { homeFiles } from "../../helpers/home-files.ts";
-import { emptyResults, protocolCodes } from "../../helpers/protocol-table.ts";
+import { emptyResult, protocolCodes } from "../../helpers/protocol-table.ts";
 
 let t: TestDaemon;
 const repo = "repository-1";
@@ -19,7 +19,7 @@ async function expectRefusal(operation: OperationName, text: string, code: numbe
   const before = await homeFiles(t.homeFolder);
   const members = Object.getOwnPropertyNames(Object.prototype).sort();
   expect(await t.owner.call(operation, JSON.parse(text)), text).toEqual({
-    result: emptyResults[operation],
+    result: emptyResult(operation),
     errors: [expect.objectContaining({ code, name: protocolCodes[code], message: expect.stringMatching(/\S/) })],
   });
   expect(await homeFiles(t.homeFolder)).toEqual(before);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { bundle } from "../../helpers/bundled.ts";
 import { type TestClient, until } from "../../helpers/daemon.ts";
-import { DaemonProcess } from "../../helpers/daemon-process.ts";
+import { type DaemonProcess, startDaemonProcess } from "../../helpers/daemon-process.ts";
 import { runProcess } from "../../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -32,7 +32,7 @@ async function createTree(kind: "git" | "plain" | "package") {
     file: join(folder, ".repoconf.json"),
     call: (...args: Parameters<TestClient["call"]>) => client.call(...args),
     start: async () => {
-      daemon = await DaemonProcess.start(home, program);
+      daemon = await startDaemonProcess(home, program);
       client = await daemon.connect();
     },
     end: async (how: "stop" | "kill") => {
