@@ -45,10 +45,10 @@ export class ProjectCopy {
     return this.#run("npm", ["run", "--silent", "build"], timeout);
   }
 
-  /** Runs a test file, or only its tests whose title contains `name`, and writes vitest's JSON report. */
+  /** Runs a test file, or only its tests whose title contains `name`, until one fails, and writes vitest's JSON report. */
   test(file: string, name: string | undefined, report: string, timeout: number): Promise<ProcessResult> {
     const named = name === undefined ? [] : ["--testNamePattern", name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")];
-    const reporting = ["--reporter", "json", "--outputFile", report];
+    const reporting = ["--bail", "1", "--reporter", "json", "--outputFile", report];
     return this.#run(process.execPath, [vitest, "run", ...reporting, ...named, file], timeout);
   }
 

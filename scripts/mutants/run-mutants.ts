@@ -68,7 +68,10 @@ export async function runMutants(run: MutantsRun): Promise<readonly MutantResult
       run.onUnmutated?.(test, outcome, Math.round(milliseconds / 1000));
     });
     const results = new Map<Mutant, MutantResult>();
-    await distribute(copies, run.mutants, async (copy, mutant) => {
+    const slowness = (mutant: Mutant) => unmutated.get(testOf(mutant))?.milliseconds ?? 0;
+    // So that no slow one runs alone at the end.
+    const slowFirst = run.mutants.toSorted((one, other) => slowness(other) - slowness(one));
+    await distribute(copies, slowFirst, async (copy, mutant) => {
       const { result, milliseconds } = await timed(() => tryMutant(copy, mutant, unmutated.get(testOf(mutant)), run));
       const finished = { mutant, ...result, seconds: Math.round(milliseconds / 1000) };
       results.set(mutant, finished);

@@ -54,11 +54,6 @@ export const mutants = [
       replace: "if (block.readUInt32BE(0) === 0) return",
       name: "an older state of its disk",
     },
-    "error 1110 for a position before the start of the history": {
-      file: "main/store/history/repository-history.ts",
-      find: "  if ((history.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);\n",
-      name: "from a position older than the history",
-    },
   }),
   ...killedBy("R9", "test/main/client/watch.test.ts", {
     "holding events after a reconnect until the lost repositories are known": {
@@ -123,11 +118,6 @@ export const mutants = [
       find: "from >= format",
       replace: "from > format",
       name: "is converted by the first start",
-    },
-    "converting a backup of an older format": {
-      file: "main/cli/backup/backup-restore.ts",
-      find: "    await prepareHome(homeAt(staging));\n",
-      name: "is converted when it is restored",
     },
   }),
   ...killedBy("R16", "test/promises/r16-bounded.test.ts", {

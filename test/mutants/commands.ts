@@ -11,12 +11,6 @@ export const mutants = [
     },
   }),
   ...killedBy("commands", "test/e2e/value-places.test.ts", {
-    "applying --add to the current value (it replaces the list)": {
-      file: "shared/typed-changes.ts",
-      find: "else edits.push({ ...place, op, value });",
-      replace: `else if (op === "add") values[place.field] = [value];\n      else edits.push({ ...place, op, value });`,
-      name: "can be set, added to, removed from, read and unset",
-    },
     "limiting set --where to what the query finds": {
       file: "main/cli/change/change-values.ts",
       find: ".filter(({ id }) => found.has(id));",
@@ -31,19 +25,6 @@ export const mutants = [
       name: "without a terminal shows what would change, masked, and is refused without --yes",
       file: "main/cli/change/change-values.ts",
     },
-    "changing only the revisions that the question showed": {
-      find: "    ({ revisions } = preview);\n",
-      name: "overwrites nothing that was changed while the question was open",
-      file: "main/cli/change/change-values.ts",
-    },
-  }),
-  ...killedBy("commands", "test/main/daemon/history-search.test.ts", {
-    "leaving out changes that are made while history/search is paged through": {
-      file: "main/store/history/merged-history.ts",
-      find: "while (comparePlaces(source.next, after) <= 0)",
-      replace: "while (comparePlaces(source.next, after) === 0)",
-      name: "neither repeats entries nor inserts newer ones",
-    },
   }),
   ...killedBy("commands", "test/main/daemon/batches.test.ts", {
     "leaving fields that were changed since out of the undo of a batch": {
@@ -52,12 +33,6 @@ export const mutants = [
       replace: "if (!change.forgotten)",
       name: "is undone where its values are unchanged",
     },
-    "deciding an undo again if somebody changed the repository in between": {
-      file: "main/daemon/config/undo/undo-revisions.ts",
-      find: "if (!isOutdated || isAsked || tries === maxTries)",
-      replace: "if (!isOutdated || isAsked || tries > 0)",
-      name: "decided again if somebody changes it in between",
-    },
   }),
   ...killedBy("commands", "test/main/daemon/undo-in-trees.test.ts", {
     "leaving what was set on another branch out of an undo": {
@@ -65,12 +40,6 @@ export const mutants = [
       find: "(head !== undefined && head === this.#wanted.head)",
       replace: "head !== undefined",
       name: "branch is checked out",
-    },
-    "recording with a set what was checked out": {
-      file: "main/store/apply-commit.ts",
-      find: "...(head && { head })",
-      replace: "...(head === lineage && { head })",
-      name: "another field was edited, and the daemon started again",
     },
   }),
   ...killedBy("disclosure", "test/e2e/hostile-text.test.ts", {
@@ -81,32 +50,12 @@ export const mutants = [
       name: "folders that a scan found, before it asks",
     },
   }),
-  ...killedBy("disclosure", "test/e2e/masked-values.test.ts", {
-    "the masking of values without a schema, on the command line": {
-      file: "main/cli/connect/fields.ts",
-      find: "return schema === undefined || masksAnything(schema);",
-      replace: "return schema !== undefined && masksAnything(schema);",
-      name: "a masked value stays masked when its schema is",
-    },
-  }),
   ...killedBy("offline", "test/e2e/check.test.ts", {
-    "checking without writing (a check creates a folder)": {
-      file: "main/check/check-file.ts",
-      find: "  const own = await problemsOfFile(file, scopes);",
-      replace: `  const own = await problemsOfFile(file, scopes);\n  await (await import("node:fs/promises")).mkdir(file.path + ".lock");`,
-      name: "no home, no daemon, no write",
-    },
     "the refusal of a command that nobody has trusted": {
       file: "main/check/read-values.ts",
       find: "isTrusted: () => trustsCommands",
       replace: "isTrusted: () => true",
       name: "unless the work tree's commands are trusted",
-    },
-    "the refusal of a symbolic link as the folder of schemas": {
-      file: "main/check/work-tree-scopes.ts",
-      find: "() => lstat(one)",
-      replace: `async () => (await import("node:fs/promises")).stat(one)`,
-      name: "follows no symbolic link, neither the file",
     },
   }),
   ...killedBy("exec", "test/e2e/watch-exec.test.ts", {

@@ -36,30 +36,6 @@ export const mutants = [
         replace: "return entry;",
       },
     ],
-    "values of its own for a linked worktree": [
-      {
-        file: "main/daemon/folders/repository-finder.ts",
-        find: "if (own !== undefined) return { id: own };",
-      },
-    ],
-  }),
-  ...killedBy("R20", "test/main/daemon/worktrees.test.ts", {
-    "the base's trust for a worktree": {
-      file: "main/store/state/repository-context.ts",
-      find: "return (this.files.content.metadata ?? this.current).base ?? this.id;",
-      replace: "return this.id;",
-      name: "what a person has accepted counts in all work trees",
-    },
-    "the base's grants for a worktree": {
-      file: "main/daemon/folders/worktrees.ts",
-      find: "...repos.flatMap(repo => all.get(repo) ?? [])",
-      name: "a key that may read the base attaches it and has the base's rights",
-    },
-    "the mark of the base before a worktree is detached": {
-      file: "main/daemon/folders/worktree-place.ts",
-      find: "if (repositories.has(base) && !isSeen) return true;",
-      name: "moved with git, and detached when git lists it no more",
-    },
   }),
   ...killedBy("R20", "test/main/daemon/worktree-identity.test.ts", {
     "asking git's files before a folder gets what was found by its path": {
@@ -73,17 +49,6 @@ export const mutants = [
       find: "if (!wasMarked && (isLast || isFirst || root === undefined)) return undefined;",
       replace: "return undefined;",
       name: "a stranger's clone in the place of a main work tree",
-    },
-    "the worktree's own mark, for one that was made again": {
-      file: "main/store/hand-edits/own-folder.ts",
-      find: "const isOurs = isMarked && (base === undefined || linked !== undefined);",
-      replace: "const isOurs = base !== undefined && linked !== undefined;",
-      name: "a worktree that is removed and made again at once",
-    },
-    "refusing to move a worktree's entry to another folder": {
-      file: "main/daemon/operations/repo.ts",
-      find: "if (folder) await finder.assertPlaceOf(id, folder);",
-      name: "the entry of a linked worktree cannot be moved",
     },
   }),
 ];

@@ -21,12 +21,6 @@ export const mutants = [
       name: "of a file that reports no size",
       file: "main/files/foreign-file.ts",
     },
-    "the check before a device is opened": {
-      find: "    if (followsLinks) assertRegular(await stat(path));\n",
-      replace: "    if (followsLinks) await stat(path);\n",
-      name: "a device is not opened",
-      file: "main/files/foreign-file.ts",
-    },
   }),
   ...killedBy("S18", "test/main/files/foreign-disks.test.ts", {
     "refusing calls to a disk that does not answer": {

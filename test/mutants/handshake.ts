@@ -19,24 +19,10 @@ export const mutants = [
       replace: "if (proof.length !== sign(secret, text).length) throw new UnauthorizedError(caller.keyId);",
     },
   }),
-  ...killedBy("S14", "test/main/home/local-socket.test.ts", {
-    "the refusal of an Origin header on the Unix socket": {
-      file: "main/daemon/http/guard.ts",
-      find: `if (request.headersDistinct["origin"] !== undefined)`,
-      replace: "if (request.headersDistinct === undefined)",
-    },
-  }),
   ...killedBy("S14", "test/main/daemon/sessions.test.ts", {
     "a link's code working only once": {
       file: "main/daemon/keys/sessions.ts",
       find: "    this.#codes.delete(keyId);\n",
-    },
-  }),
-  ...killedBy("S14", "test/main/daemon/screen-routes.test.ts", {
-    "serving the screen only on its own host": {
-      file: "main/daemon/http/server.ts",
-      find: "return this.#screenHosts.includes(host);",
-      replace: `return this.#screenHosts.includes(host) || host !== "";`,
     },
   }),
   ...killedBy("S14", "test/main/daemon/both-loopbacks.test.ts", {

@@ -28,23 +28,6 @@ export const mutants = [
         "      if (value !== undefined && configValue(stored, scope, field) === undefined) edits.push({ ...edit, value });",
       name: "a local value counts before the shared one",
     },
-    "the changes of what counts in events (they are the layer's)": {
-      file: "main/store/repository/repository-layers.ts",
-      find: "const counted = { ...change, revision, changes,",
-      replace: "const counted = { ...change, revision, changes: change.changes,",
-      name: "speak of what counts",
-    },
-    "the order of the log in a history of several layers": {
-      file: "main/store/history/layered-history.ts",
-      find: "return here.number > there.number;",
-      replace: "return here.number < there.number;",
-      name: "speak of what counts",
-    },
-    "starting without the local values of a removed repository": {
-      file: "main/store/layers/layers.ts",
-      find: "      await this.moveLeft(repo);\n",
-      name: "starts without it",
-    },
   }),
   ...killedBy("S21", "test/main/daemon/layers.test.ts", {
     "local values without file and index (they are forgotten)": {
@@ -52,42 +35,6 @@ export const mutants = [
       find: "documents.begin([...files, ...histories]",
       replace: "documents.begin([...files]",
       name: "the history still has the local values",
-    },
-    "one change of two layers in events": {
-      file: "main/store/repository/repository-layers.ts",
-      find: "this.#told = change;",
-      replace: "this.#told = undefined;",
-      name: "name each other",
-    },
-    "a damaged record of one layer (the one after it is told to a watcher)": {
-      file: "main/store/history/layered-history.ts",
-      find: "      if (revision === after + 1) break;\n",
-      name: "where a record of one layer is damaged",
-    },
-    "one change of two layers in what a watcher missed": {
-      file: "main/store/history/layered-history.ts",
-      find: "        previous = record;\n",
-      name: "name each other",
-    },
-  }),
-  ...killedBy("S21", "test/main/daemon/worktree-steps.test.ts", {
-    "a plain set of a field with x-step (what was set does not count)": {
-      file: "main/daemon/config/change-check.ts",
-      find: 'if (isStepped(layers, split, this.#scopes)) return "local";',
-      replace: "",
-      name: "is taken as it is",
-    },
-    "the worktree's own number in its past values": {
-      file: "main/store/history/repository-history.ts",
-      find: "if (only !== undefined && others.length === 0 && only.slot === undefined) return { ...only, stored: only.config };",
-      replace: "if (only !== undefined) return only;",
-      name: "is taken as it is",
-    },
-    "a limit of the field above which nothing is raised": {
-      file: "main/store/values/stepped-values.ts",
-      find: "  return problem === undefined ? { by, raised }",
-      replace: "  return problem !== null ? { by, raised }",
-      name: "is taken as it is",
     },
   }),
   ...killedBy("S21", "test/e2e/local-values.test.ts", {

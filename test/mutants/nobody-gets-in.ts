@@ -179,26 +179,10 @@ export const mutants = [
       find: `if (request.headersDistinct["origin"] !== undefined)`,
       replace: `if (request.headersDistinct["origin"] !== undefined && !isOneShot(request))`,
     },
-    "comparing the Host of a one-shot request": {
-      file: "main/daemon/http/guard.ts",
-      find: ` && hosts[0] === "localhost"`,
-    },
     "the limit on a body that does not announce its length": {
       file: "main/daemon/http/read-body.ts",
       find: "    if (bytes > limits.transportBytes) {",
       replace: "    if (bytes > Number.MAX_SAFE_INTEGER) {",
-    },
-    "recording refused keys": {
-      file: "main/daemon/http/one-shot.ts",
-      find: "      onRefusal(toRepoconfError(error));\n",
-    },
-  }),
-  ...killedBy("S20", "test/main/daemon/one-shot.test.ts", {
-    "counting one-shot requests as a use of the daemon": {
-      file: "main/daemon/daemon.ts",
-      find: "connections.count + oneShot.count",
-      replace: "connections.count",
-      name: "keep an idle daemon running",
     },
   }),
 ];

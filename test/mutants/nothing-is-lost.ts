@@ -32,19 +32,6 @@ export const mutants = [
       name: "accepts or rejects an entry",
     },
   }),
-  ...killedBy("R1", "test/main/store/recovery.test.ts", {
-    "keeping log entries of repositories that startup has not reached yet": {
-      file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "return this.#unmirrored[0]?.number;",
-      replace: "return undefined;",
-      name: "a start discards nothing",
-    },
-    "using a hand edit that only the log contains on startup": {
-      file: "main/store/mirror/recovery.ts",
-      find: "!isKnown && isFromFile(record)",
-      replace: "isKnown && isFromFile(record)",
-    },
-  }),
   ...killedBy("R1", "test/promises/r19-states.test.ts", {
     "telling an older text of our own from a hand edit while the log has newer revisions": {
       file: "main/store/mirror/recorded-texts.ts",
@@ -68,15 +55,6 @@ export const mutants = [
     "the sync after appending to a journal": {
       file: "main/store/history/journal.ts",
       find: "if (isDurable) await handle.datasync();",
-    },
-    "the sync of a new segment": {
-      file: "main/store/history/journal.ts",
-      find: "{ bytes: 0, hash: head.hash });\n        await handle.datasync();",
-      replace: "{ bytes: 0, hash: head.hash });",
-    },
-    "the sync of a new segment's folder": {
-      file: "main/store/history/journal.ts",
-      find: "      await syncFolder(folder, fileSystem, clock);\n",
     },
     "writing the history before the file": {
       file: "main/store/mirror/mirror.ts",
@@ -127,12 +105,6 @@ export const mutants = [
       file: "main/files/file-system.ts",
       find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
       name: "between the last check and the rename",
-    },
-  }),
-  ...killedBy("R6", "test/main/store/in-tree-writes.test.ts", {
-    "checking a work tree's file before its set is committed to the log": {
-      file: "main/files/json-document.ts",
-      find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     },
   }),
   ...killedBy("R6", "test/promises/r6-lost-updates.test.ts", {

@@ -8,11 +8,6 @@ export const mutants = [
       find: "    return readableConfig(config, repo, caller.grants);\n",
       replace: "    return config;\n",
     },
-    "the grants on past changes that a watch sends": {
-      file: "main/daemon/socket/catch-up.ts",
-      find: "const seen = service.viewChange(caller, repo, change);",
-      replace: `const seen = service.viewChange({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "write" }] }, repo, change);`,
-    },
     "the grants on a repository's health": {
       file: "main/daemon/config/config-views.ts",
       find: `if (!allows(grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`)) return [];`,
@@ -41,42 +36,13 @@ export const mutants = [
       file: "main/daemon/config/change-views.ts",
       find: "  if (!visible) return undefined;\n",
     },
-    "the grants on schemas of scopes": {
-      file: "main/daemon/operations/scope.ts",
-      find: `fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),`,
-      replace: "fields,",
-    },
     "the grant check on events": {
       file: "main/daemon/socket/connections.ts",
       find: "const change = service.viewChange(caller, id, event.change);",
       replace: `const owner: Caller = { ...caller, owner: true, grants: [{ repos: "*", fields: ["*"], right: "write" }] };\n          const change = service.viewChange(owner, id, event.change);`,
     },
-    "the grants on the values that a matrix counts": {
-      file: "main/daemon/config/matrix.ts",
-      find: "await service.list(caller, { repo }).catch(",
-      replace: `await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo }).catch(`,
-    },
-    "the grants on changes in history/search": {
-      file: "main/daemon/config/history-search.ts",
-      find: "viewRecord(caller, repo, record, undefined, scopes)",
-      replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes)`,
-    },
-  }),
-  ...killedBy("S6", "test/main/daemon/progress.test.ts", {
-    "the rights check of progress events": {
-      file: "main/daemon/config/config-service.ts",
-      find: `return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;`,
-      replace: `return ["config", "progress", { repo, revision, ...where }];`,
-      name: "is never sent for a repository in which the key may see nothing",
-    },
   }),
   ...killedBy("S6", "test/main/daemon/search.test.ts", {
-    "matching by: against the names that the key may see": {
-      file: "main/daemon/config/config-service.ts",
-      find: "return { ...change, ...why, actor: actorName(caller, change.actor) };",
-      replace: `return { ...change, ...why, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
-      name: "is found by the names that the key may see",
-    },
     "never matching masked values": {
       file: "shared/query/match-query.ts",
       find: "  if (isMasked(field)) return false;\n",
@@ -84,12 +50,6 @@ export const mutants = [
     },
   }),
   ...killedBy("S6", "test/main/daemon/rights-hidden.test.ts", {
-    "the rights check before list reads anything": {
-      file: "main/daemon/config/config-service.ts",
-      find: "    this.#assertVisible(caller, repo);\n    const state = this.#store.repositories.peek(repo)",
-      replace: "    const state = this.#store.repositories.peek(repo)",
-      name: "nothing is read",
-    },
     "resolving symbolic links for the owner only": {
       file: "main/daemon/folders/repository-finder.ts",
       find: "this.#index.nearestNamed(folder, id => isWanted(id) && isThere(id))",
@@ -138,65 +98,15 @@ export const mutants = [
       file: "main/daemon/config/change-check.ts",
       find: "    if (isHidden(caller, schema, before)) return onlyWhole(path, repo);\n",
     },
-    "not comparing masked values in a restore of all": {
-      file: "main/daemon/config/config-changes.ts",
-      find: `path => allows(caller.grants, "write", repo, path) && mayCompare(path),`,
-      replace: `path => allows(caller.grants, "write", repo, path) && (mayCompare(path) || true),`,
-    },
-    "hiding what a restore brings back": {
-      file: "main/daemon/config/config-changes.ts",
-      find: `request.source !== "restore" && !isMerged`,
-      replace: `request.source !== "set" && !isMerged`,
-    },
-    "hiding what a list of both layers has": {
-      file: "main/daemon/config/config-changes.ts",
-      find: `request.source !== "restore" && !isMerged`,
-      replace: `request.source !== "restore"`,
-    },
     "hiding secrets in the values of each layer": {
       file: "main/daemon/config/config-service.ts",
       find: "shownConfig(readableConfig(stored, repo, caller.grants), caller, this.#scopes) },",
       replace: 'shownConfig(readableConfig(stored, repo, caller.grants), { rights: ["reveal"] }, this.#scopes) },',
     },
-    "hiding secrets in the layers that explain tells": {
-      file: "main/daemon/config/config-service.ts",
-      find: "{ ...layer, value: null, masked: true } : layer",
-      replace: "{ ...layer, masked: true } : layer",
-    },
-    "hiding secrets beneath a local value": {
-      file: "main/daemon/config/change-views.ts",
-      find: "before, after, value, previous);",
-      replace: "before, after);",
-    },
-    "telling of a secret that another layer has already": {
-      file: "main/store/history/layered-history.ts",
-      find: "[...counted, ...same]",
-      replace: "[...counted, ...same.slice(same.length)]",
-    },
     "telling events of keys with other rights apart": {
       file: "main/daemon/socket/connections.ts",
       find: "rights.join()}",
       replace: "rights.length < 0}",
-    },
-    "hiding the lengths of restored values in proposals": {
-      file: "main/daemon/rights/proposals.ts",
-      find: "proposal.restored ? hiddenBytes(value) : jsonBytes(value)",
-      replace: "jsonBytes(value)",
-    },
-    "a new proposal for each restore": {
-      file: "main/daemon/rights/proposals.ts",
-      find: "!one.restored && isAlike(known, one)",
-      replace: "isAlike(known, one)",
-    },
-    "hiding the reasons of changes of references in last changes": {
-      file: "main/daemon/rights/reveal.ts",
-      find: "(mayReveal(caller) || !hasReference) && paths",
-      replace: "(mayReveal(caller) || !hasReference || true) && paths",
-    },
-    "counting fields beneath local values as part of a last change": {
-      file: "main/store/history/kept-changes.ts",
-      find: "[...change.changes, ...(change.ofLayer?.changes ?? [])]",
-      replace: "[...change.changes]",
     },
     "the rights of keys that have none (they get all)": {
       file: "main/daemon/keys/keys.ts",
@@ -222,39 +132,6 @@ export const mutants = [
     "remembering plain values of keys": {
       file: "main/store/repository/repository-changes.ts",
       find: "          await store.trust.addPlain(trustedAs, plainOf(false));\n",
-    },
-    "remembering that a key set any value of a field, once there are too many": {
-      file: "main/store/values/value-hashes.ts",
-      find: `all.length > most && beyond === "everyValue" ? [everyValue] : all.slice(-most)`,
-      replace: "all.slice(-most)",
-      name: "a hundred others of the key",
-    },
-    "that a restore by the owner gives no trust": {
-      file: "main/store/repository/repository-changes.ts",
-      find: ` && !(isTrusted && source === "restore")`,
-    },
-    "that the rest of a value of a key stays one of the key, when somebody changes a part": {
-      file: "main/daemon/rights/plain-values.ts",
-      find: "changes.has(joinConfigPath(edit.scope, edit.field)) && hasPlainValue(",
-      replace: "changes.has(edit.scope) && hasPlainValue(",
-      name: "a part of such a value",
-    },
-    "the limit of a key's proposals": {
-      file: "main/daemon/rights/proposals.ts",
-      find: "if (problem !== undefined) return problem.inRepository(one.repo);",
-      replace: "if (problem === null) return one;",
-    },
-  }),
-  ...killedBy("S19", "test/main/daemon/revision-budget.test.ts", {
-    "hiding the lengths of values in what a key may add": {
-      file: "main/daemon/rights/revision-budget.ts",
-      find: "if (recorded.includes(edit)) return sum + 2 * hiddenBytes(value);",
-      name: "how long a value is",
-    },
-    "counting proposals as writes": {
-      file: "main/daemon/rights/proposals.ts",
-      find: " ?? take(one.repo, bytesOf(made))",
-      name: "proposals count as well",
     },
   }),
 ];

@@ -8,28 +8,6 @@ export const mutants = [
       find: "expect: { lastSequence: after }, ",
       name: "decide one after the other",
     },
-    "retrying a decision after another machine committed first": {
-      file: "main/store/repository/repository-changes.ts",
-      find: "        await this.#reader.conflictApplied(error);\n        return this.change(batch);",
-      replace: "        await this.#reader.conflictApplied(error);",
-      name: "decide one after the other",
-    },
-  }),
-  ...killedBy("shared-log", "test/main/store/shared/shared-log-put-back.test.ts", {
-    "a new beginning in the log of a removed repository whose file is put back": {
-      file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: " || this.#isAbsentFromLog(point);",
-      replace: ";",
-      name: "is a repository on every machine again",
-    },
-  }),
-  ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", {
-    "checking another machine's values by the schemas here": {
-      file: "main/store/repository/repository.ts",
-      find: " || !areGood) {",
-      replace: ") {",
-      name: "that differ from those of the machine",
-    },
   }),
   ...killedBy("shared-log", "test/main/store/shared/stream-log.test.ts", {
     "the refusal of a decision made before another change of the same repository": {
@@ -66,23 +44,11 @@ export const mutants = [
       find: "    if (resumesAtSnapshot) this.#skipTo(content.first);\n",
       name: "is applied by a daemon that was away",
     },
-    "erasing values on other machines too": {
-      file: "main/store/erasures.ts",
-      find: "    this.#shortener()?.watchForgetting();\n    await this.carryOut();",
-      replace: "    this.#pending.delete(number);",
-      name: "removes a value from every message",
-    },
     "erasing a value from the stream": {
       file: "main/store/erasures.ts",
       find: "      ?.shorten(number)",
       replace: "      ?.shorten(0 * number - 1)",
       name: "removes a value from every message",
-    },
-    "compacting a long stream": {
-      file: "main/store/store.ts",
-      find: "() => void this.#shared?.shortener.shortenIfLong(),",
-      replace: "() => {},",
-      name: "drops its beginning",
     },
   }),
   ...killedBy("shared-log", "test/main/git/git-remote.test.ts", {
@@ -94,21 +60,10 @@ export const mutants = [
     },
   }),
   ...killedBy("shared-log", "test/main/store/shared/shared-log-scopes.test.ts", {
-    "appending a changed scope to the log": {
-      file: "main/daemon/home/home-files.ts",
-      find: "    store.shareScopes();\n",
-      name: "reach a machine that joins",
-    },
     "checking for a local change of a scope that another machine changed": {
       file: "main/store/shared/shared-scopes.ts",
       find: "      if (found !== known) await this.#keepAside(name, file.path, found);\n",
       name: "changed on two machines",
-    },
-    "checking values against the scopes of other machines": {
-      file: "main/store/store.ts",
-      find: "scopes?.begin(context.log, () => this.reinterpret());",
-      replace: "scopes?.begin(context.log, () => {});",
-      name: "take their values out of service",
     },
   }),
 ];

@@ -9,11 +9,6 @@ export const mutants = [
       replace: "if (untrusted.length > 100) {",
       name: "a work tree's variables wait for trust",
     },
-    "forwarding signals to the command (they end only repoconf)": {
-      file: "main/cli/system/child-command.ts",
-      find: "    process.on(signal, handler);\n",
-      name: "restarts the command once for each change",
-    },
   }),
   ...killedBy("shell", "test/e2e/env.test.ts", {
     "the escaping of an apostrophe for shells": {
@@ -21,12 +16,6 @@ export const mutants = [
       find: `text.replaceAll("'", "'\\\\''")`,
       replace: "text",
       name: "reads back as it was",
-    },
-    "requiring --reveal on a terminal": {
-      file: "main/cli/commands/env.ts",
-      find: "if (isTerminal() && !options.reveal) {",
-      replace: "if (false) {",
-      name: "on a terminal it requires --reveal",
     },
     "the refusal of an argument that the program would parse as an option": {
       file: "main/cli/environment/secrets.ts",
@@ -41,14 +30,6 @@ export const mutants = [
       find: "return isMasked(fields.get(path)) ? maskValue(value, mask) : value;",
       replace: "return value;",
       name: "no command prints a masked value without --reveal",
-    },
-  }),
-  ...killedBy("shell", "test/e2e/hook.test.ts", {
-    "restoring the variables' previous values": {
-      file: "main/cli/hook/hook-variables.ts",
-      find: "__repoconf_befores[$1]=$__repoconf_text",
-      replace: "__repoconf_befores[$1]=",
-      name: "gives back on leaving what was there before",
     },
   }),
 ];

@@ -10,18 +10,6 @@ export const mutants = [
       name: "revisions stay the same",
     },
   }),
-  ...killedBy("store", "test/main/store/apply-commit.test.ts", {
-    "checking whether there are the fields that a commit changes": {
-      file: "main/store/apply-commit.ts",
-      find: "return isWhole && areFields ?",
-      replace: "return isWhole ?",
-    },
-    "the difference between what a file is to have and what is valid": {
-      file: "main/store/apply-commit.ts",
-      find: "sharing(target, applyChanges(before.valid, record.changes))",
-      replace: "sharing(target, target)",
-    },
-  }),
   ...killedBy("store", "test/main/store/interleavings.test.ts", {
     "the last valid values of a scope that comes back": {
       file: "main/store/state/repository-context.ts",
@@ -30,11 +18,6 @@ export const mutants = [
     },
   }),
   ...killedBy("store", "test/main/store/history/unreadable.test.ts", {
-    "treating a journal whose records could not be read as not opened": {
-      file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "      journal.close();\n",
-      name: "gets no invented revision",
-    },
     "the refusal of a set if the history cannot be read": {
       file: "main/store/hand-edits/hand-edit-reader.ts",
       find: "else if (this.#context.journal.head !== undefined) this.unrecorded = undefined;",
@@ -48,13 +31,6 @@ export const mutants = [
       find: "if (record === undefined || damage !== undefined) throw damage;",
       replace: "if (record === undefined) throw damage;",
       name: "reads the changes after a revision",
-    },
-  }),
-  ...killedBy("store", "test/main/home/start.test.ts", {
-    "the disk space reserved for daemon.json": {
-      file: "main/daemon/home/endpoint.ts",
-      find: "    await unlink(home.reserveFile).catch(() => {});\n",
-      name: "starts on a full disk",
     },
   }),
   ...killedBy("store", "test/main/store/eviction.test.ts", {
@@ -80,23 +56,6 @@ export const mutants = [
       name: "a kill after a schema change",
     },
   }),
-  ...killedBy("store", "test/main/daemon/renamed-fields.test.ts", {
-    "revealing a field's new name only to keys that can read it": {
-      file: "main/daemon/config/config-service.ts",
-      find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
-      replace: "return name !== undefined ?",
-      name: "is named to a client that uses the old name",
-    },
-  }),
-  ...killedBy("store", "test/e2e/daemon-memory.test.ts", {
-    "not opening repositories that nobody requests": {
-      file: "main/store/store.ts",
-      find: "    for (const entry of repositories.indexedInTree()) this.#handEdits.watchFolder(entry);\n",
-      replace:
-        "    for (const id of repositories.ids()) this.#handEdits.watchFolder(repositories.require(id).state);\n",
-      name: "takes at most two kilobytes",
-    },
-  }),
   ...killedBy("home", "test/main/home/replaced-home.test.ts", {
     "the refusal of every write in a home that was replaced": {
       file: "main/daemon/home/held-home.ts",
@@ -111,13 +70,6 @@ export const mutants = [
       find: "await openOwnerKey(this.#home, this.#fileSystem, take);",
       replace: "await openOwnerKey(this.#home, this.#fileSystem);",
       name: "no new one can be written",
-    },
-  }),
-  ...killedBy("home", "test/main/store/in-tree-writes.test.ts", {
-    "creating temporary files in git's folder": {
-      file: "main/store/mirror/repository-files.ts",
-      find: "gitFolder ??= await gitFolderBeside(dirname(path));",
-      name: "git never sees the temporary file of a set",
     },
   }),
   ...killedBy("home", "test/main/home/restore.test.ts", {

@@ -57,12 +57,6 @@ export const mutants = [
       replace: `source !== "none" || !field.isCommand`,
       name: "is not trusted by undo or restore",
     },
-    "distinguishing an earlier repository with the same id": {
-      file: "main/store/hand-edits/hand-edit-reader.ts",
-      find: "const isUnknown = begins ||",
-      replace: "const isUnknown = point.state.revision === 0 ||",
-      name: "of an earlier repository with the same id",
-    },
     "the owner check of trust/accept": {
       file: "main/daemon/operations/trust.ts",
       find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {\n      requireOwner(caller);`,
@@ -82,20 +76,6 @@ export const mutants = [
       find: "const { command, variable = null } = effectOf(scopes.field(scope, field)?.schema ?? {});",
       replace: "const { command, variable = null } = effectOf(scopes.field(scope, field) === undefined ? {} : {});",
       name: "with the old schema back, it counts again",
-    },
-    "distrusting active values of other scopes than svc when trust.json is missing": {
-      file: "main/store/state/repository-context.ts",
-      find: `configEntries({ svc: config["svc"] ?? {} })`,
-      replace: "configEntries(config)",
-      name: "also if trust.json is missing",
-    },
-  }),
-  ...killedBy("S17", "test/main/daemon/trust-preview.test.ts", {
-    "previewing a scope by its own rules (the present ones apply)": {
-      file: "main/store/repository/scope-preview.ts",
-      find: "interpretingConfig(target, active, context.rulesOf(scopes))",
-      replace: "interpretingConfig(target, active, context.rules)",
-      name: "its default, and the stored values of all repositories",
     },
   }),
 ];

@@ -18,7 +18,8 @@ import { sum } from "../main/sum.js";
 test("adds (two)", () => expect(sum(1, 2)).toBe(3));
 test("is red anyway", () => expect(sum(1, 2)).toBe(4));`,
   "test/built.test.js": `import { expect, test } from "vitest";
-test("adds when built", async () => expect((await import("../dist/repoconf.js")).sum(1, 2)).toBe(3));`,
+test("adds when built", async () => expect((await import("../dist/repoconf.js")).sum(1, 2)).toBe(3));
+test("runs when it adds", async () => { while ((await import("../dist/repoconf.js")).sum(1, 2) !== 3); });`,
 };
 
 /** A project with one function, for which the tests have mutants. */
@@ -54,7 +55,7 @@ test("a mutant is killed only by its own test, which must pass without it", asyn
     mutant("what a red test checks", {}, { name: "is red anyway" }),
     mutant("what no test checks", {}, { name: "subtracts" }),
     mutant("what lets it load", { replace: "one +" }),
-    mutant("the built sum", {}, { test: "test/built.test.js", name: "adds when built" }),
+    mutant("the built sum", {}, { test: "test/built.test.js", name: "when" }),
   ];
   const onUnmutated = (name: string, { kind }: { readonly kind: string }) => unmutated.push(`${name}: ${kind}`);
   expect(await statuses({ project: project.path, mutants, onUnmutated })).toEqual({
@@ -69,7 +70,7 @@ test("a mutant is killed only by its own test, which must pass without it", asyn
   });
   // Each test runs once unmutated, however many mutants name it.
   expect(unmutated.sort()).toEqual([
-    "test/built.test.js: adds when built: passed",
+    "test/built.test.js: when: passed",
     "test/sum.test.js: adds (two): passed",
     "test/sum.test.js: is red anyway: failed",
     "test/sum.test.js: subtracts: error",
