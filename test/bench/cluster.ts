@@ -1,3 +1,4 @@
+import { promisify } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { Socket } from "socket.io-client";
@@ -5,12 +6,12 @@ import { until } from "../helpers/daemon.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
 import { etcdCommand, startEtcd } from "./etcd.ts";
-import { type Call, timeUntilTold } from "./figures.ts";
+import type { Call } from "./figures.ts";
 import { repositoryId } from "./homes.ts";
 import type { Machine } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
 import { daemonOnLog } from "./shared-log.ts";
-import { ask, sets } from "./sockets.ts";
+import { ask, sets, untilWatched } from "./sockets.ts";
 
 const command = "nats-server";
 
@@ -40,39 +41,18 @@ async function measure(machine: Machine, count: number): Promise<readonly Row[]>
   await ask(here, "repo/add", { id: repo, name: "a repository" });
   await until(() => ask(there, "config/list", { repo }).then(isTrue, isFalse), "the repository at the other daemon");
   const etcd = resources.use(await startEtcd(machine, count));
-  const put = (key: string): Promise<void> =>
-    new Promise((resolve, reject) =>
-      etcd.put(key, "x".repeat(250), error => (error === undefined ? resolve() : reject(error))),
-    );
+  const put = (key: string) => promisify(etcd.put)(key, "x".repeat(250));
   const title = count === 1 ? "1 server" : `${count} servers`;
-  const set = timeOf(
-    machine,
-    "Repoconf",
-    sets(here, () => repo),
-  );
+  const setting = sets(here, () => repo);
   const putting: Call = (_, done) => void put("key").then(() => done(), done);
-  const rows = await compare(machine, `${title}: set, one at a time`, "ms", set, [
+  const rows = await compare(machine, `${title}: set, one at a time`, "ms", timeOf(machine, "Repoconf", setting), [
     { contender: timeOf(machine, "etcd put", putting) },
   ]);
-
-  let notify: () => void = () => {};
-  const timesOf = (send: () => Promise<unknown>) =>
-    timeUntilTold(machine.short ? 20 : 300, send, listener => {
-      notify = listener;
-    });
-  await ask(there, "config/watch", { repo });
-  there.on("svc", (resource: string) => {
-    if (resource === "config") notify();
-  });
-  await etcd.watch("watched", () => notify());
-  let value = 0;
-  const own = {
-    name: "Repoconf",
-    run: () => timesOf(() => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 })),
-  };
-  const other = { name: "from an etcd put to its event at the last member", run: () => timesOf(() => put("watched")) };
+  const { told, timesOf, own } = await untilWatched(machine, here, there, repo);
+  await etcd.watch("watched", told);
+  const contender = timesOf("from an etcd put to its event at the last member", () => put("watched"));
   const what = `${title}: from a set to its event at the other daemon, 99th percentile`;
-  return [...rows, ...(await compare(machine, what, "ms", own, [{ contender: other }]))];
+  return [...rows, ...(await compare(machine, what, "ms", own, [{ contender }]))];
 }
 
 /** Starts servers that store streams on all of them, and returns their addresses for clients. */

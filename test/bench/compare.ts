@@ -1,11 +1,16 @@
 import { type Call, type Contender, figureOf, interleave, rateOf, ratiosOf } from "./figures.ts";
-import { cpuTime, type Environment, type Machine, type Started } from "./machine.ts";
+import { type CommandLine, cpuTime, type Machine, type Started } from "./machine.ts";
 import type { Row } from "./section.ts";
+
+export interface Goal {
+  readonly text: string;
+  isMet(ratio: number): boolean;
+}
 
 export interface Compared {
   readonly contender: Contender;
   /** The goal for the ratio of Repoconf to this contender. If left out, the ratio is only shown. */
-  readonly goal?: { readonly text: string; isMet(ratio: number): boolean };
+  readonly goal?: Goal;
 }
 
 /** Measures Repoconf and others in the same rounds, and returns a row for each of the others. */
@@ -38,9 +43,6 @@ export async function compare(
 export function timeOf(machine: Machine, name: string, call: Call): Contender {
   return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
 }
-
-/** A command, its arguments, and where it runs. */
-type CommandLine = readonly [command: string, args: readonly string[], folder?: string, environment?: Environment];
 
 /** Measures the average time of a command in milliseconds. */
 export function commandTimeOf(machine: Machine, name: string, ...command: CommandLine): Contender {
@@ -76,10 +78,10 @@ export function cpuTimeOf(machine: Machine, name: string, server: Started, call:
   };
 }
 
-export function atLeast(ratio: number): { text: string; isMet(ratio: number): boolean } {
+export function atLeast(ratio: number): Goal {
   return { text: `at least ${ratio}`, isMet: measured => measured >= ratio };
 }
 
-export function atMost(ratio: number): { text: string; isMet(ratio: number): boolean } {
+export function atMost(ratio: number): Goal {
   return { text: `at most ${ratio}`, isMet: measured => measured <= ratio };
 }

@@ -68,19 +68,24 @@ export function rateOf(call: Call, lanes: number, milliseconds: number): Promise
   return promise;
 }
 
-/** The 99th percentile of the times from the begin of `send` until it has ended and its event was told, `times` times, one after another. */
-export async function timeUntilTold(
-  times: number,
-  send: () => Promise<unknown>,
-  onEvent: (listener: () => void) => void,
-): Promise<number> {
-  const taken: number[] = [];
-  for (let left = times; left > 0; left -= 1) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    onEvent(resolve);
-    const begin = performance.now();
-    await Promise.all([promise, send()]);
-    taken.push(performance.now() - begin);
-  }
-  return quantile(taken, 0.99);
+/** Measures how long it takes until something is told: `told` is called when it is. */
+export function untilTold(times: number) {
+  let { promise, resolve: told } = Promise.withResolvers<void>();
+  return {
+    told: () => told(),
+    /** The 99th percentile of the times from the begin of `send` until it has ended and its event was told, one after another. */
+    timesOf: (name: string, send: () => Promise<unknown>): Contender => ({
+      name,
+      run: async () => {
+        const taken: number[] = [];
+        for (let left = times; left > 0; left -= 1) {
+          ({ promise, resolve: told } = Promise.withResolvers<void>());
+          const begin = performance.now();
+          await Promise.all([promise, send()]);
+          taken.push(performance.now() - begin);
+        }
+        return quantile(taken, 0.99);
+      },
+    }),
+  };
 }

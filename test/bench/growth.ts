@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Socket } from "socket.io-client";
-import { atMost, type Compared, compare, cpuTimeOf, timeOf } from "./compare.ts";
+import { atMost, compare, cpuTimeOf, type Goal, timeOf } from "./compare.ts";
+import type { Contender } from "./figures.ts";
 import { homeWithFields, makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
@@ -22,13 +23,13 @@ async function moreFields(machine: Machine): Promise<Row[]> {
   const bare = await floor.connect();
   await using resources = new AsyncDisposableStack();
   const repo = repositoryId(0);
-  const setters: { fields: number; socket: Socket; scope: string }[] = [];
+  const setters: { fields: number; socket: Socket }[] = [];
   for (const fields of [20, 200, 2_000]) {
     const home = await homeWithFields(machine, fields);
     const daemon: Server = resources.use(await machine.daemon(home));
     const socket = await daemon.connect();
     resources.defer(() => void socket.close());
-    setters.push({ fields, socket, scope: "wide" });
+    setters.push({ fields, socket });
     const args = { repo, scope: "wide" };
     await prepare(bare, { replies: { "config/list": await ask(socket, "config/list", args) } });
     const own = calls(socket, "config/list", () => args);
@@ -43,18 +44,21 @@ async function moreFields(machine: Machine): Promise<Row[]> {
     const cpuOfOurs = cpuTimeOf(machine, ours, daemon, own);
     rows.push(...(await compare(machine, `${what}, CPU time per call`, "ms", cpuOfOurs, [cpu])));
   }
-  const [small, ...larger] = setters.map(({ fields, socket }) => {
+  const contenders = setters.map(({ fields, socket }) => {
     let count = 0;
-    const call = calls(socket, "config/set", () => {
-      count += 1;
-      return { repo, "wide.field_0": count };
-    });
+    const call = calls(socket, "config/set", () => ({ repo, "wide.field_0": ++count }));
     return timeOf(machine, `set among ${fields.toLocaleString("en")} fields`, call);
   });
-  for (const one of larger)
-    if (small !== undefined)
-      rows.push(...(await compare(machine, one.name, "ms", one, [{ contender: small, goal: atMost(1.5) }])));
+  rows.push(...(await withSmallest(machine, contenders, atMost(1.5))));
   bare.close();
+  return rows;
+}
+
+/** Compares each of the others with the first. */
+async function withSmallest(machine: Machine, [small, ...larger]: readonly Contender[], goal: Goal) {
+  const rows: Row[] = [];
+  for (const one of larger)
+    if (small !== undefined) rows.push(...(await compare(machine, one.name, "ms", one, [{ contender: small, goal }])));
   return rows;
 }
 
@@ -70,19 +74,11 @@ async function moreHistory(machine: Machine): Promise<Row[]> {
     machine.progress(`making a journal of ${revisions.toLocaleString("en")} revisions`);
     await addRevisions(socket, repositoryId(index), revisions);
   }
-  const [small, ...larger] = journals.map((revisions, index) =>
-    timeOf(
-      machine,
-      `set on a journal of ${revisions.toLocaleString("en")} revisions`,
-      sets(socket, () => repositoryId(index)),
-    ),
-  );
-  const goal = { text: "no growth: at most 1.15", isMet: atMost(1.15).isMet };
-  const rows: Row[] = [];
-  for (const one of larger) {
-    const others: Compared[] = small === undefined ? [] : [{ contender: small, goal }];
-    rows.push(...(await compare(machine, one.name, "ms", one, others)));
-  }
+  const contenders = journals.map((revisions, index) => {
+    const set = sets(socket, () => repositoryId(index));
+    return timeOf(machine, `set on a journal of ${revisions.toLocaleString("en")} revisions`, set);
+  });
+  const rows = await withSmallest(machine, contenders, { ...atMost(1.15), text: "no growth: at most 1.15" });
   socket.close();
   return rows;
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { post, socketOf } from "../helpers/one-shot.ts";
 import { atLeast, atMost, type Compared, compare, cpuTimeOf } from "./compare.ts";
 import { etcdCommand, startEtcd } from "./etcd.ts";
@@ -74,9 +75,7 @@ async function startAlternatives(
   const fields = Object.entries(twentyFields).map(([field, value]) => [field, JSON.stringify(value)] as const);
   if (machine.has(redisCommand)) {
     const redis = alternatives.use(await startRedis(machine));
-    await new Promise<void>((resolve, reject) =>
-      redis.request(["HSET", "svc", ...fields.flat()], error => (error === undefined ? resolve() : reject(error))),
-    );
+    await promisify(redis.request)(["HSET", "svc", ...fields.flat()]);
     found.push({
       name: "Redis HGETALL",
       call: (_lane, done) =>
@@ -90,10 +89,7 @@ async function startAlternatives(
   }
   if (machine.has(etcdCommand)) {
     const etcd = alternatives.use(await startEtcd(machine));
-    for (const [field, value] of fields)
-      await new Promise<void>((resolve, reject) =>
-        etcd.put(`svc/${field}`, value, error => (error === undefined ? resolve() : reject(error))),
-      );
+    for (const [field, value] of fields) await promisify(etcd.put)(`svc/${field}`, value);
     found.push({
       name: "etcd range",
       call: (_lane, done) =>

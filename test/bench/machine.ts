@@ -11,7 +11,13 @@ import { cleanEnvironment, repoconfCommand } from "../helpers/spawned-daemon.ts"
 /** Clients and servers run on different cores, so that they do not slow each other down. */
 type Side = "client" | "server";
 
-export type Environment = { readonly [name: string]: string };
+/** A command, its arguments, and where it runs: in the folder of the run, unless another is given. */
+export type CommandLine = readonly [
+  command: string,
+  args: readonly string[],
+  folder?: string,
+  environment?: { readonly [name: string]: string },
+];
 
 /** The folder, the CPU cores and the processes of a benchmark run. */
 export type Machine = Awaited<ReturnType<typeof prepareMachine>>;
@@ -30,6 +36,11 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
 
   const pinned = (command: string, args: readonly string[], side: Side): [string, string[]] =>
     cores === undefined ? [command, [...args]] : ["taskset", ["-c", cores[side], command, ...args]];
+
+  const asClient = (...[command, args, inFolder = folder, environment]: CommandLine) => {
+    const options = { cwd: inFolder, env: { ...cleanEnvironment(), ...environment } };
+    return [...pinned(command, args, "client"), options] as const;
+  };
 
   /** Starts a server, which is ready when its standard output or standard error matches this. */
   const start = async (command: string, args: readonly string[], ready: RegExp) => {
@@ -110,13 +121,10 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
     newFolder: (name: string) => mkdtemp(join(folder, `${name}-`)),
     start,
     /** Runs a command and returns its duration in milliseconds. Throws if its exit code is not 0. */
-    time: (command: string, args: readonly string[], inFolder = folder, environment: Environment = {}) =>
+    time: (...line: CommandLine) =>
       new Promise<number>((resolve, reject) => {
         const begin = performance.now();
-        const child = spawn(...pinned(command, args, "client"), {
-          cwd: inFolder,
-          env: { ...cleanEnvironment(), ...environment },
-        });
+        const child = spawn(...asClient(...line));
         let errors = "";
         child.stderr.on("data", chunk => {
           errors += chunk;
@@ -125,34 +133,16 @@ export async function prepareMachine(short: boolean, progress: (text: string) =>
         child.once("error", reject);
         child.once("exit", code => {
           if (code === 0) resolve(performance.now() - begin);
-          else reject(new Error(`${command} ${args.join(" ")} exited with code ${code}: ${errors}`));
+          else reject(new Error(`${line[0]} ${line[1].join(" ")} exited with code ${code}: ${errors}`));
         });
       }),
     /** Runs a command and returns what it prints. Throws if its exit code is not 0. */
-    output: async (
-      command: string,
-      args: readonly string[],
-      inFolder = folder,
-      environment: Environment = {},
-    ): Promise<string> => {
-      const [program, all] = pinned(command, args, "client");
-      const options = { cwd: inFolder, env: { ...cleanEnvironment(), ...environment } };
-      return (await promisify(execFile)(program, all, options)).stdout;
-    },
+    output: async (...line: CommandLine): Promise<string> => (await promisify(execFile)(...asClient(...line))).stdout,
     /** Runs a command this many times with its output thrown away, and returns the processor time of one run in milliseconds. */
-    processorTime: async (
-      times: number,
-      command: string,
-      args: readonly string[],
-      inFolder = folder,
-      environment: Environment = {},
-    ) => {
+    processorTime: async (times: number, ...[command, args, ...place]: CommandLine) => {
       const loop = `TIMEFORMAT="%3U %3S"; time for ((left = ${times}; left > 0; left--)); do "$@" >/dev/null || exit; done`;
-      const [program, all] = pinned("bash", ["-c", loop, "bash", command, ...args], "client");
-      const { stderr } = await promisify(execFile)(program, all, {
-        cwd: inFolder,
-        env: { ...cleanEnvironment(), ...environment },
-      });
+      const line = asClient("bash", ["-c", loop, "bash", command, ...args], ...place);
+      const { stderr } = await promisify(execFile)(...line);
       const [user = 0, system = 0] = stderr.trim().split(" ").map(Number);
       return ((user + system) * 1_000) / times;
     },

@@ -5,11 +5,11 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import type { Socket } from "socket.io-client";
 import { freePort } from "../helpers/free-port.ts";
 import { compare, timeOf } from "./compare.ts";
-import { type Call, rateOf, timeUntilTold } from "./figures.ts";
+import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
-import { ask, calls, sets } from "./sockets.ts";
+import { ask, calls, sets, untilWatched } from "./sockets.ts";
 
 const command = "nats-server";
 const repositories = 64;
@@ -54,12 +54,8 @@ export const sharedLog: Section = {
     const client = jetstream(connection);
     const append = appends(client);
     const repo = repositoryId(0);
-    const one = timeOf(
-      machine,
-      "Repoconf",
-      sets(here, () => repo),
-    );
-    const rows = await compare(machine, "set, one at a time", "ms", one, [
+    const set = sets(here, () => repo);
+    const rows = await compare(machine, "set, one at a time", "ms", timeOf(machine, "Repoconf", set), [
       { contender: timeOf(machine, "a JetStream append with an expected sequence number", append) },
     ]);
     const rate = (name: string, call: Call, width: number) => ({ name, run: () => rateOf(call, width, machine.slice) });
@@ -100,32 +96,14 @@ async function watchRows(
   connection: NatsConnection,
   client: JetStreamClient,
 ): Promise<readonly Row[]> {
-  const repo = repositoryId(1);
-  await ask(there, "config/watch", { repo });
-  let value = 0;
-  let notify: () => void = () => {};
-  there.on("svc", (resource: string) => {
-    if (resource === "config") notify();
-  });
+  const { told, timesOf, own } = await untilWatched(machine, here, there, repositoryId(1));
   const manager = await jetstreamManager(connection);
   await manager.streams.add({ name: "watched", subjects: ["watched"] });
   const consumer = await client.consumers.get("watched");
-  const messages = await consumer.consume({ callback: () => notify() });
-  const timesOf = (send: () => Promise<unknown>) =>
-    timeUntilTold(machine.short ? 20 : 300, send, listener => {
-      notify = listener;
-    });
-  const own = {
-    name: "Repoconf",
-    run: () => timesOf(() => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 })),
-  };
-  const contender = {
-    name: "from a JetStream publish to its consumer",
-    run: () => timesOf(() => client.publish("watched", entry)),
-  };
-  const rows = await compare(machine, "from a set to its event at the other daemon, 99th percentile", "ms", own, [
-    { contender },
-  ]);
+  const messages = await consumer.consume({ callback: told });
+  const contender = timesOf("from a JetStream publish to its consumer", () => client.publish("watched", entry));
+  const what = "from a set to its event at the other daemon, 99th percentile";
+  const rows = await compare(machine, what, "ms", own, [{ contender }]);
   await messages.close();
   return rows;
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "socket.io-client";
 import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
-import type { Call } from "./figures.ts";
+import { type Call, untilTold } from "./figures.ts";
 import type { Prepared } from "./floor-server.ts";
 import { repositoryId } from "./homes.ts";
 import type { Machine } from "./machine.ts";
@@ -44,6 +44,18 @@ export function sets(socket: Socket, repo: (lane: number) => string = () => repo
     count += 1;
     return { repo: repo(lane), "svc.timeout": count % 86_400 };
   });
+}
+
+/** Measures how long it takes from a set to its event at another daemon; `timesOf` measures what is compared with it. */
+export async function untilWatched(machine: Machine, here: Socket, there: Socket, repo: string) {
+  const { told, timesOf } = untilTold(machine.short ? 20 : 300);
+  await ask(there, "config/watch", { repo });
+  there.on("svc", (resource: string) => {
+    if (resource === "config") told();
+  });
+  let value = 0;
+  const set = () => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 });
+  return { told, timesOf, own: timesOf("Repoconf", set) };
 }
 
 /** The daemon of a home and the bare server, each with a client. */
