@@ -17,11 +17,13 @@ export const mutants = [
       file: "main/daemon/config/change-check.ts",
       find: `source === "restore" ? needsReveal(schema, ...values) : isHidden(`,
       replace: "isHidden(",
+      name: "finds out no guess of",
     },
     "rounding up the sizes of values that a key may not see": {
       file: "main/store/mirror/file-size.ts",
       find: "sum + roundedUp(size) - size",
       replace: "sum + roundedUp(size) - roundedUp(size)",
+      name: "finds out no guess of",
     },
   }),
   ...killedBy("agents", "test/main/daemon/audit-log.test.ts", {
@@ -42,6 +44,7 @@ export const mutants = [
       file: "main/cli/mcp/write-tools.ts",
       find: 'if (entry?.actor === "this key")',
       replace: "if (entry !== undefined)",
+      name: "an undo of somebody else's change",
     },
     "refusing the mask as a value": {
       file: "main/cli/mcp/write-tools.ts",

@@ -39,10 +39,13 @@ export const mutants = [
         replace: "",
       },
     ],
+  }),
+  ...killedBy("S3", "test/main/daemon/guard.test.ts", {
     "the origin check": {
       file: "main/daemon/http/guard.ts",
       find: "originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin))",
       replace: "originHeaders.find(() => false)",
+      name: "every other Origin is refused",
     },
   }),
   ...killedBy("S4", "test/promises/s4-no-key.test.ts", {
@@ -55,6 +58,7 @@ export const mutants = [
       file: "main/daemon/keys/keys.ts",
       find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",
       replace: "if (id === this.#owner.id) return",
+      name: "whatever part of one is wrong",
     },
     "the refusal of connections without a key (they stay, without rights)": {
       file: "main/daemon/socket/admission.ts",

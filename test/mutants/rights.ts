@@ -68,6 +68,7 @@ export const mutants = [
       file: "main/daemon/rights/reveal.ts",
       find: "if (hides) masked.push(joinConfigPath(scope, field));\n    return !hides;",
       replace: "return true || hides;",
+      name: "sees that a value is there",
     },
     "hiding masked values in changes": {
       file: "main/daemon/config/change-views.ts",
@@ -93,10 +94,12 @@ export const mutants = [
       file: "main/daemon/config/config-changes.ts",
       find: "{ edits: accepted, recorded, plain, answer: decision }",
       replace: "{ edits: accepted, plain, answer: decision, ...(!recorded && { recorded }) }",
+      name: "is not told whether a value is equal by",
     },
     "refusing edits of what the key may not see": {
       file: "main/daemon/config/change-check.ts",
       find: "    if (isHidden(caller, schema, before)) return onlyWhole(path, repo);\n",
+      name: "is not told whether a value is equal by",
     },
     "hiding secrets in the values of each layer": {
       file: "main/daemon/config/config-service.ts",
@@ -112,6 +115,7 @@ export const mutants = [
       file: "main/daemon/keys/keys.ts",
       find: "        rights,\n        createdAt,",
       replace: "        ...(rights.length > 0 && { rights }),\n        createdAt,",
+      name: "a new one has none",
     },
   }),
   ...killedBy("S19", "test/promises/s19-commands.test.ts", {

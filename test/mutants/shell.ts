@@ -21,7 +21,7 @@ export const mutants = [
       file: "main/cli/environment/secrets.ts",
       find: `argument.startsWith("-")`,
       replace: `argument.startsWith("--never")`,
-      name: "nothing runs",
+      name: "an argument that would be an option",
     },
   }),
   ...killedBy("shell", "test/e2e/masked-values.test.ts", {
