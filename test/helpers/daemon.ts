@@ -165,6 +165,6 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   while (!(await condition())) {
     const waited = Date.now() - begin;
     if (waited > patience) throw new Error(`waited in vain for ${what}`);
-    await delay(Math.min(Math.max(waited / 10, 5), 50));
+    await delay(Math.min(Math.max(waited / 10, 5), 250));
   }
 }

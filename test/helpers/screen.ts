@@ -377,7 +377,7 @@ export async function goTo(page: Page, hash: string): Promise<void> {
 
 /** Reads until the value is as expected; a failure shows the last value. */
 export function poll<Value>(read: () => Value | Promise<Value>) {
-  return expect.poll(read, { timeout: patience, interval: 20 });
+  return expect.poll(read, { timeout: patience, interval: 50 });
 }
 
 /** Waits until the text of an element contains this. */
