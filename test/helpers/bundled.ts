@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import { build } from "vite";
 
-/**
- * Bundles a program of test/helpers into a folder and returns its path. Its processes then start several times as fast as from
- * the sources, which matters when thousands are started.
- */
+/** Bundles a program of test/helpers into a folder and returns its path: its processes then start several times as fast. */
 export async function bundle(helper: string, folder: string): Promise<string> {
   await build({
     configFile: false,

@@ -26,10 +26,7 @@ const isPortRun = process.env["REPOCONF_TEST_CHANNEL"] === "port";
 
 export type CommandHome = Awaited<ReturnType<typeof makeCommandHome>>;
 
-/**
- * A temporary home and a temporary work folder, with the built command run on them as a user would. There is no daemon: the first command
- * that needs one starts it.
- */
+/** A temporary home and work folder, in which the built command runs. The first command that needs a daemon starts it. */
 export async function makeCommandHome(isOnPort = isPortRun) {
   const folder = await realpath(await mkdtemp(join(homesFolder, "repoconf-cli-")));
   const homeFolder = join(folder, isOnPort ? `home-${"h".repeat(100)}` : "home");

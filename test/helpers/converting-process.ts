@@ -1,7 +1,4 @@
-/**
- * A real daemon that converts homes of an invented older format, and kills itself before it converts the file with a number, or after
- * the last one: `converting-process.ts HOME NUMBER`.
- */
+/** A daemon that converts homes of an invented older format and kills itself before a file: `converting-process.ts HOME NUMBER`. */
 import { pino } from "pino";
 import { createDaemon } from "../../main/daemon/daemon.ts";
 import { convertOlderHomes } from "./older-format.ts";

@@ -1,7 +1,4 @@
-/**
- * Many watching clients in one process; the daemon's address, the key and their number come in a message. Reports when all are
- * watching; counts events and sends the count on request.
- */
+/** Many watching clients in one process, for a crowd that comes in a message. Counts events and reports when asked. */
 import { openSocket } from "./open-socket.ts";
 import { patience } from "./patience.ts";
 

@@ -99,8 +99,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
       return readFile(join(folder, "repos", `${id}.json`), "utf8");
     },
     writeRepository: (id: string, text: string) => writeFile(join(folder, "repos", `${id}.json`), text),
-    /** Stops the daemon and starts another on the same home. Its clients are disconnected. */
-    /** Stops the daemon and starts it again; `meanwhile` runs while there is none. */
+    /** Stops the daemon, which disconnects its clients, and starts another on the same home; `meanwhile` runs while there is none. */
     restart: async (meanwhile?: () => Promise<void>) => {
       disconnect();
       await daemon.close();

@@ -10,10 +10,7 @@ const victimId = "0123456789ab";
 /** The id of something that was found, which exists to be dismissed. */
 const findingId = "0a1b2c";
 
-/**
- * Arguments with which the owner's key succeeds. The compiler requires a line per operation. Operations that end something that
- * others need come last.
- */
+/** Arguments with which the owner's key succeeds. Operations that end something that others need come last. */
 export const operations: { readonly [Name in OperationName]: { readonly [name: string]: unknown } } = {
   "config/list": { repo: "shop" },
   "config/set": { repo: "shop", "svc.timeout": 66 },

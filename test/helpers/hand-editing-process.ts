@@ -28,9 +28,7 @@ function edit(field: string, value: string): [from: number, to: number] {
   return [from, now()];
 }
 
-/**
- * Waits until the daemon has rewritten the file, whatever it did with the edit, but not forever, as it may have nothing to write.
- */
+/** Waits until the daemon has rewritten the file, but not forever, as it may have nothing to write. */
 async function settled(): Promise<void> {
   const text = readFileSync(file, "utf8");
   for (let turn = 0; turn < 200 && readFileSync(file, "utf8") === text; turn++) await delay(5);

@@ -12,10 +12,7 @@ export async function filesBelow(folder: string): Promise<Record<string, string>
   return files;
 }
 
-/**
- * What operations write in a home, by path: repositories, removed ones, scopes, keys. Excludes the index, which is a cache, and
- * the audit file.
- */
+/** What operations write in a home, by path: without the index, which is a cache, and the audit file. */
 export async function homeFiles(folder: string): Promise<Record<string, string>> {
   const isWritten = ([path]: [string, string]) => !/(^|\/)(lock|audit\.log(\.1)?|index\.json(\..+\.tmp)?)$/.test(path);
   return Object.fromEntries(Object.entries(await filesBelow(folder)).filter(isWritten));

@@ -166,9 +166,7 @@ function irregular(length: number): string {
   }).join("");
 }
 
-/**
- * Values for the scopes above, of at most about `bytes`; `isEnded`: their check is aborted because it takes too many steps.
- */
+/** Values for the scopes above, of at most about `bytes`; `isEnded`: their check is ended, because it takes too many steps. */
 export function hostileValues(bytes: number) {
   const nested = (depth: number, inner: JsonValue): JsonValue =>
     depth === 0 ? inner : { a: nested(depth - 1, inner) };

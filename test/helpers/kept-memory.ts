@@ -10,10 +10,7 @@ export function collectGarbage(): void {
   collect();
 }
 
-/**
- * The memory of a process started with `--inspect=0`, read through its inspector. `errorOutput`: what it has written to standard error so
- * far, including the inspector's address.
- */
+/** The memory of a process started with `--inspect=0`, whose inspector's address is in what it has written to standard error. */
 export async function openKeptMemory(errorOutput: () => string) {
   const address = () => /Debugger listening on (ws:\S+)/.exec(errorOutput())?.[1];
   await until(() => address() !== undefined, "the inspector's address");

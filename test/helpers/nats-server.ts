@@ -55,10 +55,7 @@ class HurriedClock implements Clock {
 
 export type TestServer = Awaited<ReturnType<typeof startNatsServer>>;
 
-/**
- * A real server with its own folder, which keeps its port when it is killed and started again. `more`: further arguments, as for a member
- * of a cluster.
- */
+/** A real server, which keeps its folder and port when it is killed and started again. `more`: further arguments. */
 export async function startNatsServer(more: (folder: string) => readonly string[] = () => []) {
   const folder = await temporaryFolder();
   const port = await freePort();

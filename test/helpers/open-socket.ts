@@ -3,10 +3,7 @@ import { io, type Socket } from "socket.io-client";
 import { sign } from "../../main/home/credentials.ts";
 import { type ClientProof, clientText, type Handshake, serverText, sessionText } from "../../shared/handshake.ts";
 
-/**
- * A client's credentials: a key's text, which is sent; a session or a link's code, which is proven without being sent; undefined:
- * none.
- */
+/** A key's text, which is sent; a session or a link's code, which is proven without being sent; undefined: nothing. */
 export type TestKey = string | TestSession | undefined;
 
 /** The result of `session/create`; `secret` is hexadecimal. */

@@ -30,8 +30,8 @@ interface RecordedCall {
 /** A state of the home that a power loss may leave. */
 export interface LossState {
   readonly label: string;
-  /** The number of calls begun and ended by then. */
-  readonly time: number;
+  /** Whether the reply was sent before. */
+  readonly isAcknowledged: boolean;
   /** Inodes by path in the home. */
   readonly files: ReadonlyMap<string, Inode>;
   readonly contents: ReadonlyMap<Inode, Buffer>;
@@ -45,6 +45,7 @@ export class PowerLoss {
   readonly #home: string;
   readonly #calls: RecordedCall[] = [];
   #time = 0;
+  #acknowledgedAt = Number.POSITIVE_INFINITY;
   #recording = false;
   #nextInode = 1;
   /** The current names. */
@@ -127,7 +128,7 @@ export class PowerLoss {
             [...left].map(({ label }) => label),
           );
           // With equal states, the later moment is stricter: what was acknowledged by then must be there.
-          const fingerprint = `${fingerprintOf(state)}${this.#acknowledged(time)}`;
+          const fingerprint = `${fingerprintOf(state)}${state.isAcknowledged}`;
           if (seen.has(fingerprint)) continue;
           seen.add(fingerprint);
           yield state;
@@ -139,15 +140,6 @@ export class PowerLoss {
   /** Records that a client has its reply; from here on, only the new state is valid. */
   acknowledge(): void {
     this.#acknowledgedAt = this.#time;
-  }
-  #acknowledgedAt = Number.POSITIVE_INFINITY;
-  #acknowledged(time: number): boolean {
-    return time >= this.#acknowledgedAt;
-  }
-
-  /** Whether the reply was sent before this state. */
-  isAcknowledged({ time }: LossState): boolean {
-    return this.#acknowledged(time);
   }
 
   /** Creates a home in this state. */
@@ -280,7 +272,8 @@ export class PowerLoss {
     const without = left.length === 0 ? "" : `, without ${left.join(", ")}`;
     const half = torn === undefined ? "" : `, half of ${torn.label}`;
     const last = this.#calls.findLast(({ begin }) => begin < time)?.label ?? "nothing";
-    return { label: `at ${time} (${last})${without}${half}`, time, files, contents, done };
+    const isAcknowledged = time >= this.#acknowledgedAt;
+    return { label: `at ${time} (${last})${without}${half}`, isAcknowledged, files, contents, done };
   }
 }
 

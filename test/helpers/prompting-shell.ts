@@ -63,10 +63,7 @@ export async function makePromptingShell(home: CommandHome, name: ShellName, hoo
   };
 }
 
-/**
- * Keeps fish from making completions of all manual pages, which it does at its first start with a folder of data, behind the backs of
- * tests: that computes for seconds.
- */
+/** Keeps fish from making completions of all manual pages at its first start with a folder of data, which takes seconds. */
 export async function withoutManualPages(dataFolder: string): Promise<void> {
   await mkdir(join(dataFolder, "fish/generated_completions"), { recursive: true });
 }

@@ -23,10 +23,7 @@ function placeOf(url: string): NetConnectOpts {
   return { host: hostname, port: Number(port) };
 }
 
-/**
- * Sends a request byte by byte as given, for what no well-behaved client sends. An upgrade is answered as soon as it is accepted,
- * and then cut off.
- */
+/** Sends a request as given, for what no well-behaved client sends. An upgrade is cut off as soon as it is accepted. */
 export function rawRequest(url: string, target: string, request: RawRequest): Promise<RawAnswer> {
   const { method = "GET", version = "1.1", headers, body = "" } = request;
   const closing = headers.some(line => /^connection:/i.test(line)) ? [] : ["Connection: close"];
@@ -131,9 +128,7 @@ export function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
   return Buffer.concat([header, Buffer.from(text)]);
 }
 
-/**
- * Requests the screen's page at a link without resolving its host name, which not every system's resolver knows, unlike browsers.
- */
+/** Requests the screen's page at a link without resolving its host name, which not every system's resolver knows. */
 export function requestScreen(link: string): Promise<RawAnswer> {
   const { host, port } = new URL(link.trim());
   return rawRequest(`http://127.0.0.1:${port}`, "/", { headers: [`Host: ${host}`] });

@@ -2,10 +2,7 @@ import { beginPolling } from "./raw-http.ts";
 
 export type RawPolling = Awaited<ReturnType<typeof openRawPolling>>;
 
-/**
- * A Socket.IO connection with this key over polling that sends each request, at `target`, when the test says so, and shows each payload as
- * it is.
- */
+/** A Socket.IO connection over polling: sends each request, at `target`, when the test says so, and shows each payload. */
 export async function openRawPolling(url: string, key: string) {
   const read = async (target: string, options: RequestInit = {}) => {
     const response = await fetch(url + target, options);

@@ -183,7 +183,7 @@ export class RecordedLife implements AsyncDisposable {
       const log = [...state.files.keys()].filter(name => name.startsWith("home/log/"));
       const said = {
         kind: only ?? (/, (without|half of) /.test(state.label) ? ("power loss" as const) : ("kill" as const)),
-        isAcknowledged: only === "clean" || loss.isAcknowledged(state),
+        isAcknowledged: only === "clean" || state.isAcknowledged,
         fileRevision: read(this.file).includes("33") ? 6 : 5,
         history: read(this.#history),
         index: read(join(this.home, "index.json")),

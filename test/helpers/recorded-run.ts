@@ -24,9 +24,7 @@ export const fields = ["a", "b", "c", "d", "e", "f"];
 
 export type RecordedRun = Awaited<ReturnType<typeof recordRun>>;
 
-/**
- * Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and records everything.
- */
+/** Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and records all. */
 export async function recordRun(options: RunOptions) {
   await using home = await temporaryFolder();
   await addLoadScope(home.path, fields);

@@ -40,10 +40,7 @@ export function configSeen(grants: Grants, repo: string, config: Config): Config
   return filterConfig(config, (scope, field) => may(grants, "read", repo, `${scope}.${field}`));
 }
 
-/**
- * The visible part of an entry of the history, or of an event without its repository; undefined if none. `name` is the key's own
- * name.
- */
+/** The part of a history's entry, or of an event, that a key of this name sees; undefined if none. */
 export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   grants: Grants,
   name: string,

@@ -11,10 +11,7 @@ export const repoconfCommand = process.env["REPOCONF_TEST_COMMAND"] ?? join(proj
 /** Arguments for Node that make a command treat its standard output as a terminal, though it is a pipe. */
 export const onTerminal = ["--import", "data:text/javascript,process.stdout.isTTY=true"];
 
-/**
- * Arguments for Node with which a completion waits as long as a busy machine needs. For people it gives up after 800 milliseconds, so that
- * the shell is not blocked.
- */
+/** Arguments for Node with which a completion waits as long as a busy machine needs, instead of 800 milliseconds. */
 export const patientCompletion = [
   "--import",
   `data:text/javascript,${encodeURIComponent(`

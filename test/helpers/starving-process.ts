@@ -3,7 +3,7 @@
  * Runs until its requests are used up or a message tells it to end; then reports the results.
  */
 import { once } from "node:events";
-import { connect } from "node:net";
+import { type Socket as Connection, connect } from "node:net";
 import type { Socket } from "socket.io-client";
 import type { Reply } from "../../shared/protocol.ts";
 import { headOf, requestOf } from "./one-shot.ts";
@@ -91,23 +91,28 @@ async function keepAsking(order: Starving, requestFor: (count: number) => readon
 /** Milliseconds; longer than an attack. */
 const patience = 3_600_000;
 
+/** Keeps a connection until the attack on it is over, or the daemon ends it. */
+async function holding(socket: Connection, attack: (socket: Connection, over: () => void) => void): Promise<void> {
+  await new Promise<void>(resolve => {
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      ended += 1;
+      resolve();
+    });
+    attack(socket, resolve);
+  });
+  socket.destroy();
+}
+
 const half = frameOf("x".repeat(3_500_000), 3_900_000);
 
-/**
- * Opens as many connections as possible, each with the beginning of a large packet that never ends, and keeps them for a moment.
- */
+/** Opens as many connections as possible, keeps each for a moment, and begins a large packet on it that never ends. */
 async function keepConnecting({ url, key, requests, sockets }: Starving): Promise<void> {
   const { hostname, port } = new URL(url);
   const upgrade = upgradeOf(url);
   while (!isOver && asked < requests) {
     asked += 1;
-    const socket = connect({ host: hostname, port: Number(port) });
-    await new Promise<void>(resolve => {
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        ended += 1;
-        resolve();
-      });
+    await holding(connect({ host: hostname, port: Number(port) }), (socket, resolve) => {
       socket.once("connect", () => socket.write(upgrade));
       let received = "";
       socket.on("data", (part: Buffer) => {
@@ -125,7 +130,6 @@ async function keepConnecting({ url, key, requests, sockets }: Starving): Promis
         }
       });
     });
-    socket.destroy();
   }
 }
 
@@ -137,13 +141,7 @@ async function keepPosting({ path, key, requests, sockets, repositories, large }
   const endless = `${headOf(key, "config/set", "Transfer-Encoding: chunked")}\r\n\r\nffffff\r\n`;
   while (!isOver && asked < requests) {
     asked += 1;
-    const socket = connect(path);
-    await new Promise<void>(resolve => {
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        ended += 1;
-        resolve();
-      });
+    await holding(connect(path), (socket, resolve) => {
       socket.on("data", (part: Buffer) => {
         answered += part.toString("latin1").split("HTTP/1.1 200").length - 1;
         // It reads slowly.
@@ -156,7 +154,6 @@ async function keepPosting({ path, key, requests, sockets, repositories, large }
         setTimeout(resolve, 200 + 20 * (asked % sockets));
       });
     });
-    socket.destroy();
   }
   // However slow the machine is, one waits for its answer; while the earlier ones are not over, that is a refusal.
   while (!isOver && answered === 0) {

@@ -149,10 +149,10 @@ async function lose(
     }
     const first = await opened(lost.path, note);
     seen.add(first.timeout);
-    const allowed = loss.isAcknowledged(state) ? [99] : [old, ...(how === "one set after the other" ? [98] : []), 99];
+    const allowed = state.isAcknowledged ? [99] : [old, ...(how === "one set after the other" ? [98] : []), 99];
     if (!allowed.includes(Number(first.timeout))) note(`the timeout is ${first.timeout}`);
     const { domain, provider } = first.config["svc"] ?? {};
-    if (how === "sets side by side" && loss.isAcknowledged(state) && (domain !== "a.test" || provider !== "us"))
+    if (how === "sets side by side" && state.isAcknowledged && (domain !== "a.test" || provider !== "us"))
       note(`the domain is ${domain} and the provider ${provider}`);
     // A second start shows that nothing was merely postponed; the short form makes it for some of the states.
     if (states % amount(4, 1) !== 0) continue;
