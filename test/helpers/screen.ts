@@ -218,7 +218,8 @@ export async function openPage(url: string, options: PageOptions = {}) {
   const launched = options.browser ?? browser;
   if (launched === undefined) throw new Error("there is no browser");
   const { width = 1280, height = 800 } = options;
-  const context = await openContext(launched, { viewport: { width, height } });
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const context = await openContext(launched, { viewport: { width, height }, permissions });
   await context.addInitScript(`${logViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -326,19 +327,20 @@ async function holdRequests(page: Page, operations: readonly string[]) {
     });
   };
   if (operations.length > 0) await page.routeWebSocket(/socket\.io/, route);
+  const release = (change = (message: string) => message) => {
+    for (const send of held.splice(0)) send(change);
+  };
   return {
     /** How often the page has requested the operation so far. */
     asked: (operation: string) => asked.filter(name => name === operation).length,
     /** Waits until a request is held. */
     untilHeld: () => until(() => held.length > 0, `a request for ${operations.join(" or ")}`),
     /** Releases the held requests, modified by `change`, and holds the following ones. */
-    release: (change = (message: string) => message) => {
-      for (const send of held.splice(0)) send(change);
-    },
+    release,
     /** Releases them, and holds none from now on. */
     releaseAll: () => {
       isHolding = false;
-      for (const send of held.splice(0)) send(message => message);
+      release();
     },
   };
 }

@@ -71,7 +71,6 @@ describeScreen("keys", () => {
   test("a key to read svc.services of one repository takes 6 clicks and its name; it reads that and is refused the rest", async () => {
     const repositories = { shop: { "svc.services": services }, store: {} };
     const { screen, page, row } = await openScreen(repositories, { page: { initialScript: countActions } });
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await row("shop").waitFor();
     await pages(page).getByRole("link", { name: "Keys" }).click();
     await page.getByRole("link", { name: "Create a key" }).click();

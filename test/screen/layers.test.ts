@@ -1,16 +1,19 @@
 import { expect, test } from "vitest";
 import { git } from "../helpers/git.ts";
-import { describeScreen, openShop, poll, reads } from "../helpers/screen.ts";
+import { describeScreen, openShop, poll, reads, shareScreen } from "../helpers/screen.ts";
+
+const openOwnShop = shareScreen();
 
 /** A repository with a shared timeout of 30 and a local one of 5. */
 async function openLayered() {
-  const window = await openShop({ "svc.timeout": 30 });
-  const { call } = window.screen.t.owner;
-  const set = async (args: object) => expect((await call("config/set", { repo: "shop", ...args })).errors).toEqual([]);
+  const window = await openOwnShop({ "svc.timeout": 30 });
+  const { repo, screen } = window;
+  const { call } = screen.t.owner;
+  const set = async (args: object) => expect((await call("config/set", { repo, ...args })).errors).toEqual([]);
   await set({ "svc.timeout": 5, layer: "local" });
-  const layers = async () => {
-    const { layers: all } = await call("config/list", { repo: "shop", stored: true, layers: true });
-    return [all?.shared["svc"]?.["timeout"], all?.local?.["svc"]?.["timeout"]];
+  const layers = async (field = "timeout") => {
+    const { layers: all } = await call("config/list", { repo, stored: true, layers: true });
+    return [all?.shared["svc"]?.[field], all?.local?.["svc"]?.[field]];
   };
   const own = window.field("Timeout");
   const button = (name: string) => own.getByRole("button", { name: `${name}: Timeout` });
@@ -38,7 +41,7 @@ describeScreen("local values", () => {
   });
 
   test("an edit of a local value stays one, also if that is taken out meanwhile and the page is loaded again", async () => {
-    const { screen, page, timeout, layers, badge, own, save } = await openLayered();
+    const { screen, page, repo, timeout, layers, badge, own, save } = await openLayered();
     await badge.waitFor();
     await timeout.fill("6");
     await poll(async () => (await screen.drafts()).length).toBe(1);
@@ -46,15 +49,15 @@ describeScreen("local values", () => {
     await page.reload();
     await poll(() => timeout.inputValue()).toBe("6");
     const { call } = screen.t.owner;
-    await call("config/unset", { repo: "shop", fields: ["svc.timeout"], layer: "local" });
+    await call("config/unset", { repo, fields: ["svc.timeout"], layer: "local" });
     await own.getByRole("button", { name: "Keep mine" }).click();
     await save();
     expect(await layers()).toEqual([30, 6]);
   });
 
   test("the history says what counts after a local value was taken out, which is no default", async () => {
-    const { screen, view, history } = await openLayered();
-    await screen.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"], layer: "local" });
+    const { screen, repo, view, history } = await openLayered();
+    await screen.t.owner.call("config/unset", { repo, fields: ["svc.timeout"], layer: "local" });
     await view("History");
     const entry = history.getByRole("listitem").first();
     await reads(entry, "values taken out");
@@ -107,7 +110,7 @@ describeScreen("local values", () => {
   });
 
   test("of a list that is merged by names, the shared items stay when the local ones move", async () => {
-    const { screen, set, field, badge } = await openLayered();
+    const { set, layers, field, badge } = await openLayered();
     const item = (name: string) => ({ name, value: "1" });
     await set({ "svc.envvars": [item("A"), item("B")], layer: "shared" });
     await set({ "svc.envvars": [{ name: "B", value: "2" }], layer: "local" });
@@ -115,10 +118,6 @@ describeScreen("local values", () => {
     await field("Environment variables")
       .getByRole("button", { name: /^Move to shared/ })
       .click();
-    const shared = async () => {
-      const { layers } = await screen.t.owner.call("config/list", { repo: "shop", stored: true, layers: true });
-      return [layers?.shared["svc"]?.["envvars"], layers?.local?.["svc"]?.["envvars"]];
-    };
-    await poll(shared).toEqual([[item("A"), { name: "B", value: "2" }], undefined]);
+    await poll(() => layers("envvars")).toEqual([[item("A"), { name: "B", value: "2" }], undefined]);
   });
 });

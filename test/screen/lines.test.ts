@@ -9,12 +9,7 @@ const properties = {
   perhaps: { type: ["string", "null"], title: "Perhaps", default: null },
   list: { type: "array", items: { type: "string" }, title: "List", default: [] },
   map: { type: "object", additionalProperties: { type: "string" }, title: "Map", default: {} },
-  table: {
-    type: "array",
-    items: { type: "object", properties: { a: { ...text, title: "A" } } },
-    title: "Table",
-    default: [],
-  },
+  table: { type: "array", items: { properties: { a: { ...text, title: "A" } } }, title: "Table", default: [] },
 };
 const scopes = { app: { properties } };
 

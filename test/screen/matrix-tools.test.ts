@@ -54,7 +54,6 @@ describeScreen("the matrix's tools", () => {
     await poll(() => cell(page, "shop").innerText()).toBe("1 seconds");
     expect(await names(page)).toEqual(["shop", "web", "store", "blog"]);
     // A copy has the rows as they stand here.
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await grid(page).focus();
     await press(page, "Control+a", "Control+c");
     await poll(() => page.evaluate<string>("navigator.clipboard.readText()")).toBe("1\n900\n20\n5");
@@ -86,7 +85,6 @@ describeScreen("the matrix's tools", () => {
     const secret = { "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] };
     const window = await openScreen({ shop: { ...timeout(5), ...aliases, ...secret }, store: { ...timeout(7) } });
     const { page, edits, messages } = window;
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const copied = () => page.evaluate<string>("navigator.clipboard.readText()");
     await openMatrix(window, "modified");
     await poll(() => cell(page, "shop").innerText()).toBe("5 seconds");

@@ -72,7 +72,6 @@ describeScreen("the menu of a repository", () => {
   test("copies its path, id, link and command; all of it is among the commands too", async () => {
     const window = await openScreen({}, { clones: { site: {} } });
     const { page, choose: show, screen } = window;
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await show("site");
     const copied = () => page.evaluate<string>("navigator.clipboard.readText()");
     const [entry] = (await screen.t.owner.call("repo/list")).result;

@@ -110,7 +110,6 @@ describeScreen("session and frame", () => {
 
   test("a text that was being edited when the session ended can be copied", async () => {
     const window = await openShop({ "svc.timeout": 30 });
-    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.view("JSON");
     await window.typeAfter("timeout", " // half a minute");
     await reads(window.text, "// half a minute");
@@ -136,7 +135,6 @@ describeScreen("session and frame", () => {
     await runRepoconf(["repo", "add", first.homeFolder, "--name", "shop", "--home", first.homeFolder]);
     const { output } = await runRepoconf(["ui", "--print", "--home", first.homeFolder]);
     await using window = await openPage(output.trim(), { expected: connectionLost });
-    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const connection = window.page.getByRole("banner").getByRole("status");
     await reads(connection, "Connected");
     await window.choose("shop");

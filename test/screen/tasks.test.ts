@@ -28,7 +28,6 @@ describeScreen("how much a person does to", () => {
     ];
     const window = await openShop({ "svc.envvars": [third, own] }, { page });
     const { edits, field, focused, screen } = window;
-    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const lines = Array.from({ length: 10 }, (_, at) => `export KEY_${at}="value ${at}" # note`).join("\n");
     await window.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(lines)})`);
     await window.expand("Environment variables");

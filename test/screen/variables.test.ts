@@ -8,7 +8,6 @@ describeScreen("environment variables", () => {
 
   async function openPasting(shop: Parameters<typeof openShared>[0]) {
     const window = await openShared(shop);
-    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const copy = (text: string) => window.page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
     await window.expand(title);
     return { ...window, copy, variables: window.field(title) };
