@@ -15,19 +15,12 @@ interface AxeResults {
   }[];
 }
 
+// Only the colours differ from the light appearance.
+const ofColors = ["color-contrast", "link-in-text-block"];
 const appearances = [
   { appearance: "light", media: { colorScheme: "light", forcedColors: "none" }, rules: undefined },
-  // Only the colours differ from the light appearance.
-  {
-    appearance: "dark",
-    media: { colorScheme: "dark", forcedColors: "none" },
-    rules: ["color-contrast", "link-in-text-block"],
-  },
-  {
-    appearance: "forced colours",
-    media: { colorScheme: "light", forcedColors: "active" },
-    rules: ["color-contrast", "link-in-text-block"],
-  },
+  { appearance: "dark", media: { colorScheme: "dark", forcedColors: "none" }, rules: ofColors },
+  { appearance: "forced colours", media: { colorScheme: "light", forcedColors: "active" }, rules: ofColors },
 ] as const;
 
 /**
@@ -40,10 +33,7 @@ async function hasNoFindings(page: Page, shown: Locator, within = "html"): Promi
   const found: string[] = [];
   for (const { appearance, media, rules } of appearances) {
     await page.emulateMedia(media);
-    const options = {
-      reporter: "no-passes",
-      ...(rules !== undefined && { runOnly: { type: "rule", values: rules } }),
-    };
+    const options = { reporter: "no-passes", ...(rules !== undefined && { runOnly: { type: "rule", values: rules } }) };
     const { violations } = await page.evaluate<AxeResults>(`axe.run("${within}", ${JSON.stringify(options)})`);
     for (const { id, help, nodes } of violations)
       for (const { target, failureSummary } of nodes)

@@ -2,10 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeScreen, dismiss, openShop, poll, press, reads, shareScreen } from "../helpers/screen.ts";
 
-const services = {
-  web: { ready: "true", image: "node:24" },
-  db: { ready: "pg_isready", image: "postgres:17" },
-};
+const services = { web: { ready: "true", image: "node:24" }, db: { ready: "pg_isready", image: "postgres:17" } };
 const image = (name: "web" | "db", to: string) => ({ ...services, [name]: { ...services[name], image: to } });
 
 /** Waits for a line, as a screen reader announces it. */
@@ -142,10 +139,7 @@ describeScreen("diffs and merges", () => {
     await set({ "svc.services": { db: services.db } });
     await field("Services").getByRole("status").waitFor();
     await save();
-    expect(await stored("svc.services")).toEqual({
-      db: services.db,
-      web: { ready: "", image: "node:25" },
-    });
+    expect(await stored("svc.services")).toEqual({ db: services.db, web: { ready: "", image: "node:25" } });
   });
 
   test("a change elsewhere to a field that is being edited is merged even while the edit is being saved, with a message", async () => {

@@ -144,8 +144,7 @@ describeScreen("a change elsewhere", () => {
   });
 
   test("that breaks the file of local values is told as that, and only that file is restored", async () => {
-    const window = await openOwnShop({ "svc.timeout": 30 });
-    const { screen, page, repo } = window;
+    const { screen, page, repo } = await openOwnShop({ "svc.timeout": 30 });
     await screen.t.owner.call("config/set", { repo, "svc.timeout": 60, layer: "local", flush: true });
     const file = join(screen.t.homeFolder, "local", `${repo}.json`);
     const shared = await readFile(screen.t.repositoryFile(repo), "utf8");

@@ -7,10 +7,7 @@ const properties = {
   mode: { title: "Mode", enum: [null, "null", true, "true", 1, "1", "", "none"], default: "1" },
 };
 const scopes = { app: { properties } };
-const repositories = {
-  shop: { "app.retries": null, "app.note": null, "app.mode": null },
-  plain: {},
-};
+const repositories = { shop: { "app.retries": null, "app.note": null, "app.mode": null }, plain: {} };
 
 describeScreen("a stored null", () => {
   const openShop = shareScreen({ scopes });

@@ -44,7 +44,6 @@ describeScreen("the screen", () => {
       await server.kill();
       await rm(join(server.folder, "data"), { recursive: true });
       await server.start();
-      await page.context().grantPermissions(["clipboard-write"]);
       const command = "repoconf log copy --to ADDRESS";
       await problems.getByRole("button", { name: `Copy the command: ${command}` }).click();
       await reads(window.messages, `Copied: ${command}`);
@@ -88,7 +87,6 @@ describeScreen("the screen", () => {
       });
       await reads(problems, "is not the one that this home uses: it was deleted and created again.");
       await reads(problems, "The last known values are served, and changes are refused.");
-      await page.context().grantPermissions(["clipboard-write"]);
       await problems.getByRole("button", { name: "Copy the command: repoconf log rejoin" }).click();
       await reads(window.messages, "Copied: repoconf log rejoin");
     });

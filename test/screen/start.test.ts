@@ -47,8 +47,7 @@ describeScreen("the start page", () => {
   });
 
   test("lists each problem of a refused schema with its place", async () => {
-    const window = await openShop({});
-    const { screen, page } = window;
+    const { screen, page } = await openShop({});
     const file = join(screen.t.homeFolder, "scopes/tool.schema.json");
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify({ properties: { a: { type: "text" }, b: { minLength: -1 } } }));

@@ -96,12 +96,7 @@ describeScreen("typed texts", () => {
     await using window = await screen.open();
     await window.choose("shop");
     // What cannot be saved is open.
-    const texts = {
-      "Steps, entry 1": "2",
-      "Steps, entry 2": "10 s",
-      "Sizes: web": "large",
-      "Place: at": "[",
-    };
+    const texts = { "Steps, entry 1": "2", "Steps, entry 2": "10 s", "Sizes: web": "large", "Place: at": "[" };
     for (const [name, text] of Object.entries(texts))
       await poll(() => window.page.getByRole("textbox", { name, exact: true }).inputValue()).toBe(text);
     expect(await window.page.getByRole("spinbutton", { name: "Port" }).inputValue()).toBe("80 or so");

@@ -59,8 +59,7 @@ describeScreen("a command that a key proposes", () => {
   const everything = [{ repos: "*" as const, fields: ["*"], right: "write" as const }];
 
   test("is shown next to the active value in the overview and its repository, and is set only after that, as it was shown", async () => {
-    const window = await openScreen({ shop: {} });
-    const { screen, page } = window;
+    const { screen, page, messages, choose } = await openScreen({ shop: {} });
     const tool = await screen.t.connectWith(everything, "agent", []);
     const propose = (ready: string) =>
       tool.call("config/set", {
@@ -87,10 +86,10 @@ describeScreen("a command that a key proposes", () => {
     // It is another one before the button is pressed.
     await propose("curl two.test");
     await button("Set this value").click();
-    await reads(window.messages, "is not what you reviewed");
+    await reads(messages, "is not what you reviewed");
     expect(await screen.stored("shop", "svc.services")).toBeUndefined();
 
-    await window.choose("shop");
+    await choose("shop");
     await reads(page.getByRole("complementary", { name: "Proposed by keys" }), "svc.services");
     await button("Show").click();
     await reads(item.getByRole("figure", { name: "Proposed" }), "curl two.test");
