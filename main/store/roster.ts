@@ -90,10 +90,11 @@ export class Roster {
     if (inTree && path !== undefined) await this.#claimTree(id, path, more.base !== undefined);
     const files = new RepositoryFiles(id, this.#context, { isNew: true });
     await files.home.refresh();
-    if (files.home.status.kind !== "missing") {
-      throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
-        repo: id,
-      });
+    const { status, path: file } = files.home;
+    if (status.kind !== "missing") {
+      // On a failing disk, nobody knows whether it is there.
+      const found = status.kind === "good" ? "already exists" : `exists, or cannot be read (${status.message})`;
+      throw new RepoconfError(1111, `${file} ${found}. Choose another id, or move the file away.`, { repo: id });
     }
     const { paths, trust } = this.#context;
     // Of an earlier repository with this id.

@@ -36,6 +36,14 @@ const advices: readonly (readonly [RegExp, string])[] = [
     /timeout|timed out/i,
     "Check that the server runs and that the network leads to it. If its disk was full, it answers again only after there is room and it was restarted.",
   ],
+  [
+    /connection closed|disconnect|draining|ECONNRESET|EPIPE/i,
+    "The server ended the connection, as it does when it is restarted. If this lasts, read the server's log.",
+  ],
+  [
+    /temporarily unavailable|cut off from its cluster/i,
+    "The servers of a cluster may be choosing their leader, which takes seconds. If this lasts, check that most of them run and reach one another.",
+  ],
   [/ECONNREFUSED|connection refused/i, "Start the server, or correct its address."],
   [/ENOTFOUND|EAI_AGAIN/, "Check the server's name in the address, and the network."],
   [/jetstream.*not.*enabled|no responders/i, "Start the server with JetStream (nats-server --jetstream)."],
