@@ -30,7 +30,7 @@ export function stagingOf(home: Home): string {
 }
 
 /** A new name for the folder in which the contents that are replaced are kept. */
-export function beforeFolder(home: Home, what: "restore" | "rejoin"): string {
+export function beforeFolder(home: Home, what: "restore" | "rejoin" | "copy"): string {
   return join(home.folder, `before-${what}-${new Date().toISOString().replaceAll(":", "-")}`);
 }
 

@@ -6,6 +6,7 @@ interface CopyOptions {
   readonly home?: string;
   readonly to?: string;
   readonly from?: string;
+  readonly leaveLocal?: boolean;
   readonly start: boolean;
 }
 
@@ -14,11 +15,12 @@ export function addLogCommand(program: Command): void {
   const log = program.command("log").description("move a home to a log shared by several machines, and back");
   addHomeOption(log.command("copy"))
     .description(
-      "copy a home's repositories and their history to a shared log, which the home uses from then on, or back\n\nThe copy is compared with the original, settings.json is adapted, and the daemon is started. To resume an interrupted copy, run the command again.",
+      "copy a home's repositories and their history to a shared log, which the home uses from then on, or back\n\nThe copy is compared with the original, settings.json is adapted, and the daemon is started. To resume an interrupted copy, run the command again.\n\nA shared log has no local values (--local) yet, so a home with some is refused, unless you pass --leave-local. They and the histories of all local values, also of earlier ones, are then in a folder of the home, before-copy-TIME.",
     )
     .summary("copy a home's repositories and history to a shared log, or back")
     .option("--to <address>", "the shared log, as nats://HOST:PORT/NAME")
     .option("--from <address>", "the shared log to copy from and stop using")
+    .option("--leave-local", "with --to: move local values to a folder of the home, instead of refusing to copy it")
     .option("--no-start", "do not start the daemon afterwards")
     .action(copy);
   addHomeOption(log.command("rejoin"))
@@ -29,18 +31,20 @@ export function addLogCommand(program: Command): void {
     .action(rejoin);
 }
 
-async function copy({ to, from, start, ...options }: CopyOptions): Promise<void> {
+async function copy({ to, from, leaveLocal = false, start, ...options }: CopyOptions): Promise<void> {
   const { CommandError, exitCodes } = await import("../output/exit-codes.ts");
   const address = to ?? from;
   if (address === undefined || (to !== undefined && from !== undefined))
     throw new CommandError("Name the shared log: repoconf log copy --to ADDRESS, or --from ADDRESS", exitCodes.usage);
-  const { print, showProgress } = await import("../output/terminal.ts");
+  const { print, printNote, showProgress } = await import("../output/terminal.ts");
   const { copyFromShared, copyToShared } = await import("../../daemon/home/copy-log.ts");
   const run = to === undefined ? copyFromShared : copyToShared;
   await withoutDaemon(options, start, async home => {
     const onProgress = (repo: string, revision: number, newest: number) =>
       showProgress(`${repo}: ${revision} of ${newest}`);
-    const count = await run({ home, address, onProgress }).finally(() => showProgress(""));
+    const count = await run({ home, address, leaveLocal, onNote: printNote, onProgress }).finally(() =>
+      showProgress(""),
+    );
     print(
       to === undefined
         ? `Compared ${repositories(count)} with ${address}: ${home.folder} has all of it, and its own log from now on.`

@@ -7,9 +7,8 @@ import { syncFolder } from "../../files/durable-text-file.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home/home.ts";
 import { HomeError } from "../../home/prepare-home.ts";
-import { Settings, type SettingsValues, writeSetting } from "../../home/settings.ts";
-import { ScopeFiles } from "../../scopes/scope-files.ts";
-import { Scopes } from "../../scopes/scopes.ts";
+import { beforeFolder } from "../../home/restore.ts";
+import { type SettingsValues, writeSetting } from "../../home/settings.ts";
 import type { Commit, CommitLog } from "../../store/log/commit-log.ts";
 import { activeEditsOf } from "../../store/log/document-commits.ts";
 import { beginningOf, commitsSince, partsOf } from "../../store/shared/kept-history.ts";
@@ -19,13 +18,17 @@ import { positionFileName } from "../../store/shared/stream/stream-position.ts";
 import type { Store } from "../../store/store.ts";
 import type { DocumentCommit, RepositoryState } from "../../store/types.ts";
 import { systemClock } from "../../time/clock.ts";
-import { HeldHome, HomeInUseError } from "./held-home.ts";
-import { openHomeStore } from "./home-store.ts";
+import { assertNoValues, localLayersOf, moveLocalLayers, namesOf, saveLocalValues } from "./local-layers.ts";
 import { beginOwnLog, removeOwnLog } from "./own-log.ts";
+import { type Held, holdHome, withStore } from "./store-without-daemon.ts";
 
 export interface CopyOptions {
   readonly home: Home;
   readonly address: string;
+  /** Keep local values aside in a folder of the home, instead of refusing to copy it. */
+  readonly leaveLocal?: boolean;
+  /** Called before anything is written, with what is not copied, and where it will be. */
+  onNote?(text: string): void;
   /** Called from time to time with a repository's last copied revision and its newest one. */
   onProgress(repo: string, revision: number, newest: number): void;
 }
@@ -50,16 +53,30 @@ interface Known {
 export async function copyToShared(options: CopyOptions): Promise<number> {
   const { home, address } = options;
   await using held = await holdHome(home);
-  if (await followsSharedLog(home))
+  if (await followsSharedLog(home)) {
+    // An interrupted copy may have been complete but for this.
+    await removeOwnLog(home);
+    await moveLocalLayers(home);
     throw new HomeError(`The home ${home.folder} uses a shared log already. Nothing was copied to ${address}.`);
+  }
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
-  const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
+  const before = beforeFolder(home, "copy");
+  const { count, layers } = await withStore(held, undefined, async store => {
+    const layers = await localLayersOf(store);
+    if (!options.leaveLocal) assertNoValues(layers, `repoconf log copy --to ${address} --leave-local`);
+    if (layers.length > 0) options.onNote?.(`Not copied: ${namesOf(layers)}. They will be in ${before}`);
+    return { count: await appendAll(store, held, options, staging), layers };
+  });
+  await saveLocalValues(home, layers, before);
+  // It counts them in. It is made again from files and histories.
+  if (layers.length > 0) await rm(home.indexFile, { force: true });
   // Before the home is bound to the shared log: until then, it still uses its own, whatever the settings say.
   await writeSetting(home, "log", { ...held.settings.log, address });
   // In one step: with this file, nobody reads the home's own log any more. The histories have everything that was in it.
   await rename(join(staging, "after", positionFileName), join(home.log, positionFileName));
   await syncFolder(home.log, realFileSystem, systemClock);
   await removeOwnLog(home);
+  await moveLocalLayers(home, before);
   await rm(staging, { recursive: true });
   return count;
 }
@@ -99,64 +116,6 @@ function hasState(known: Known | undefined, { revision, stored = {} }: Repositor
   return known?.revision === revision && textOf(known.values) === textOf(stored);
 }
 
-/** A home that no daemon can use meanwhile. */
-export interface Held extends AsyncDisposable {
-  readonly home: Home;
-  readonly settings: SettingsValues;
-}
-
-export async function holdHome(home: Home): Promise<Held> {
-  const held = await HeldHome.open(
-    home,
-    () => {},
-    () => {},
-  ).catch((error: unknown) => {
-    if (!(error instanceof HomeInUseError)) throw error;
-    throw new HomeError(`A daemon is running on the home ${home.folder}. Stop it (repoconf stop) and retry.`);
-  });
-  const release = async () => held.release();
-  try {
-    const { values } = await Settings.open(home, systemClock, message => {
-      throw new HomeError(message);
-    });
-    return { home, settings: values, [Symbol.asyncDispose]: release };
-  } catch (error) {
-    await release();
-    throw error;
-  }
-}
-
-/** Runs `task` on the store of a home, including hand edits in its files; at the end, everything is in histories and files. */
-export async function withStore<Result>(
-  { home, settings }: Held,
-  address: string | undefined,
-  task: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  const problems: string[] = [];
-  const onProblem = (message: string) => void problems.push(message);
-  const scopes = new Scopes();
-  const scopeFiles = new ScopeFiles(home, scopes, onProblem, systemClock);
-  await scopeFiles.reload();
-  const { log: _, ...own } = settings;
-  const files = {
-    scopes,
-    scopeFiles,
-    // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
-    settings: { values: address === undefined ? own : settings },
-    reloadScopes: () => scopeFiles.reload(),
-  };
-  const store = await openHomeStore(
-    { held: { home, assertHeld: () => {} }, files, address },
-    { fileSystem: realFileSystem, clock: systemClock, onProblem },
-  );
-  try {
-    for (const id of store.repositories.ids()) await store.repositories.read(id);
-    return await task(store);
-  } finally {
-    await store.close();
-  }
-}
-
 async function appendAll(
   store: Store,
   { home, settings }: Held,
@@ -169,11 +128,6 @@ async function appendAll(
     throw new HomeError(
       `The values of ${inTree.join(", ")} are in work trees, which git already shares, so they cannot be in a shared log. Nothing was copied.`,
     );
-  const local = summaries.flatMap(state => (state?.layers ? [state.id] : []));
-  if (local.length > 0)
-    throw new HomeError(
-      `There are local values for ${local.join(", ")}, or there were, and a home on a shared log has none yet. Nothing was copied. To copy the others, keep these in a home of their own.`,
-    );
   const { machine = hostname() } = settings.log ?? {};
   const digests = new Map<string, string>();
   {
@@ -181,7 +135,7 @@ async function appendAll(
     for (const id of store.repositories.ids()) {
       const known = there.known.get(id);
       const from = known?.revision ?? 0;
-      const newest = store.repositories.revision(id);
+      const newest = (await store.repositories.load(id)).own.revision;
       let digest = "";
       let group: Commit[] = [];
       let bytes = 0;
@@ -219,8 +173,8 @@ async function appendAll(
   await using there = await readShared(home, address, settings, join(staging, "after"));
   for (const [id, digest] of digests) {
     const shared = there.known.get(id);
-    const state = await store.repositories.read(id);
-    if (state !== undefined && shared?.digest === digest && hasState(shared, state)) continue;
+    const { own } = await store.repositories.load(id);
+    if (shared?.digest === digest && hasState(shared, own)) continue;
     throw differing(id, home, address);
   }
   // The histories have everything that was read.

@@ -9,7 +9,7 @@ import { assertSharedLogExists } from "../../store/shared/shared-log.ts";
 import { unreadable } from "../../store/shared/stream/stream-problems.ts";
 import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../time/clock.ts";
-import { holdHome, withStore } from "./copy-log.ts";
+import { holdHome, withStore } from "./store-without-daemon.ts";
 
 /** What a home had before it was put back on its shared log. */
 export interface Rejoined {

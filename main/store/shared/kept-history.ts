@@ -24,8 +24,10 @@ import type { DocumentCommit, RepositoryState } from "../types.ts";
 /** A repository that several machines share. */
 export interface SharedRepository extends OpenRepository, RecordedDocument, HeldRepository {
   readonly state: RepositoryState;
-  readonly journal: RecordedJournal;
-  /** The values in the log that belong to `state`. */
+  /** Without local values. */
+  readonly own: RepositoryState;
+  readonly journal: RecordedJournal & { oldest(newest: number): number };
+  /** The values in the log that belong to `own`. */
   readonly recorded: Config;
   readonly isRead: boolean;
   /** Whether the log has it, as far as is known. */
@@ -57,9 +59,10 @@ export interface Beginning {
 
 /** The beginning, as far back as revisions are without gaps. The repository must be loaded. Throws the system's error. */
 export async function beginningOf(repository: SharedRepository): Promise<Beginning> {
-  const { id, journal, state, recorded, oldest } = repository;
+  const { id, journal, own, recorded } = repository;
   await repository.writeHistory();
-  let { revision } = state;
+  let { revision } = own;
+  const oldest = journal.oldest(revision);
   let time = "";
   let isCut = false;
   const undone: (readonly ConfigEdit[])[] = [];
@@ -84,7 +87,7 @@ export async function beginningOf(repository: SharedRepository): Promise<Beginni
   const values = applyConfigEdits(recorded, undone.flat());
   const isKnown = !isCut && (revision === 0 || countConfigFields(values) > 0);
   // In a home that was copied into a shared log, the remote can only be read from the folder.
-  const remote = state.remote ?? (state.path && (await readRemote(state.path)));
+  const remote = own.remote ?? (own.path && (await readRemote(own.path)));
   const known = { remote, time, erasures: erasures.reverse() };
   if (isKnown || undone.length === 0) return { ...known, revision, values };
   // The oldest record stands for everything before it: this machine joined there, or was offline until then.
@@ -103,17 +106,17 @@ export async function* commitsSince(
   logId: string,
   maxBytes = pieceBytes,
 ): AsyncGenerator<Commit> {
-  const { id: repo, journal, lineage, state } = repository;
+  const { id: repo, journal, lineage, own } = repository;
   await repository.writeHistory();
   const { revision: from, values, remote, time } = beginning;
-  const known = { name: state.name, ...(remote !== undefined && { remote }) };
+  const known = { name: own.name, ...(remote !== undefined && { remote }) };
   const begins = { begins: true, isWhole: true, ...known } as const;
   if (after === undefined && from > 0)
     for (const edits of piecesOf(configEntries(values), maxBytes)) {
       const document = { repo, lineage, ...begins, revision: from, edits };
       yield { kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [document] };
     }
-  for await (const change of journal.forward(after ?? from, state.revision)) {
+  for await (const change of journal.forward(after ?? from, own.revision)) {
     const { revision } = change;
     const place = { repo, lineage, ...(revision === 1 && begins), revision };
     const document = documentCommit(place, fileEditsOf(change), change.changes);

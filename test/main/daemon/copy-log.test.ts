@@ -18,6 +18,9 @@ async function valuesOf({ owner }: TestDaemon, repo: string) {
   return (await owner.call("config/list", { repo, stored: true })).result;
 }
 
+const unsetLocally = ({ owner }: TestDaemon) =>
+  owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"], layer: "local" });
+
 /** A daemon on the machine's home with a log of its own. */
 const startAlone = (world: SharedWorld, settings: object = {}) =>
   startTestDaemon({ home: world.home("laptop"), files: { "settings.json": settings } });
@@ -130,6 +133,84 @@ describeWithNats("a home's repositories", () => {
   });
 });
 
+describeWithNats("local values, which a home on a shared log cannot have,", () => {
+  /** Copies a laptop's home whose shop has a local `svc.timeout` and this domain, or had the first one. */
+  async function copyWithLocal(world: SharedWorld, leaveLocal: boolean, domain: string | undefined) {
+    const notes: string[] = [];
+    let history: unknown[] = [];
+    {
+      await using laptop = await startAlone(world);
+      await laptop.addRepository("shop");
+      const set = async (values: object) =>
+        expect((await laptop.owner.call("config/set", { repo: "shop", ...values })).errors).toEqual([]);
+      await set({ "svc.timeout": 7 });
+      history = await historyOf(laptop, "shop");
+      await set({ "svc.timeout": 5, layer: "local" });
+      if (domain !== undefined) await set({ "svc.domain": domain, layer: "local" });
+      else await unsetLocally(laptop);
+    }
+    const place = { home: homeAt(world.home("laptop")), address: world.address };
+    const onNote = (text: string) => void notes.push(text);
+    const outcome = await copyToShared({ ...place, leaveLocal, onNote, onProgress: () => {} }).catch(String);
+    const [before = ""] = (await readdir(world.home("laptop"))).filter(name => name.startsWith("before-copy-"));
+    return { outcome, notes, history, before: join(world.home("laptop"), before) };
+  }
+
+  /** The laptop, started on the shared log, and another machine have the shared value and its history, and nothing is wrong. */
+  async function expectMoved(world: SharedWorld, history: unknown[]) {
+    await using laptop = await world.start("laptop");
+    // Before its files are read.
+    expect((await laptop.owner.call("repo/list")).result).toMatchObject([{ id: "shop", revision: 2, modified: 1 }]);
+    await using desk = await world.start("desk");
+    await hasRepositories(desk, 1);
+    for (const daemon of [laptop, desk]) {
+      expect(await valuesOf(daemon, "shop")).toEqual({ svc: { timeout: 7 } });
+      expect(await historyOf(daemon, "shop")).toEqual(history);
+    }
+    const { findings, problems } = (await laptop.owner.call("daemon/status")).result;
+    expect([findings, problems]).toEqual([[], []]);
+    await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 8 });
+    await sees(desk, "shop", 8);
+    await laptop.restart();
+    expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 8 } });
+  }
+
+  test("are refused with their names, and how to see, remove or leave them; nothing is copied", async () => {
+    await using world = await makeSharedWorld();
+    const { outcome, before } = await copyWithLocal(world, false, "secret.test");
+    expect(outcome).toMatch(/Nothing was copied.\nshop: svc.domain, svc.timeout\n.*export --repo shop --local\n/);
+    expect(outcome).toContain("repoconf unset --repo shop --local svc.domain svc.timeout");
+    expect(outcome).toContain(`repoconf log copy --to ${world.address} --leave-local`);
+    expect(outcome).not.toContain("secret.test");
+    expect(before).toBe(world.home("laptop"));
+    await using laptop = await startAlone(world);
+    expect(await valuesOf(laptop, "shop")).toEqual({ svc: { domain: "secret.test", timeout: 5 } });
+  });
+
+  test("stay behind in a folder of the home, also their history, if that is wanted", async () => {
+    await using world = await makeSharedWorld();
+    const { outcome, notes, history, before } = await copyWithLocal(world, true, "a.test");
+    expect(outcome).toBe(1);
+    expect(notes).toEqual([
+      `Not copied: the local values of shop (svc.domain, svc.timeout), and the histories of the local values of shop. They will be in ${before}`,
+    ]);
+    const values = JSON.parse(await readFile(join(before, "values", "shop.json"), "utf8"));
+    expect(values).toEqual({ svc: { domain: "a.test", timeout: 5 } });
+    expect(await readdir(join(before, "journal"))).toHaveLength(1);
+    expect(await readdir(join(world.home("laptop"), "local"))).toEqual([]);
+    await expectMoved(world, history);
+  });
+
+  test("that are all removed do not hinder a copy; their history stays behind", async () => {
+    await using world = await makeSharedWorld();
+    const { outcome, notes, history, before } = await copyWithLocal(world, false, undefined);
+    expect(outcome).toBe(1);
+    expect(notes).toEqual([`Not copied: the histories of the local values of shop. They will be in ${before}`]);
+    expect(await readdir(join(before, "journal"))).toHaveLength(1);
+    await expectMoved(world, history);
+  });
+});
+
 /** Copies in a process that is killed right before a step. Returns the number of all steps if there are fewer. */
 async function copyUntil(step: number, direction: "to" | "from", home: string, address: string) {
   const script = join(import.meta.dirname, "../../helpers/copying-process.ts");
@@ -151,7 +232,7 @@ describeWithNats("a copy between a home's own log and a shared one that is kille
       await using world = await makeSharedWorld();
       const contentOf = async (daemon: TestDaemon) => ({
         values: await valuesOf(daemon, "shop"),
-        history: await historyOf(daemon, "shop"),
+        history: (await historyOf(daemon, "shop")).flatMap(({ layer, ...entry }) => (layer === "local" ? [] : [entry])),
         file: await daemon.readRepository("shop"),
         found: (await daemon.owner.call("daemon/status")).result.findings,
       });
@@ -166,6 +247,10 @@ describeWithNats("a copy between a home's own log and a shared one that is kille
           for (let timeout = 1; timeout <= 5; timeout++)
             await daemon.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
           content = await contentOf(daemon);
+          if (direction === "to") {
+            await daemon.owner.call("config/set", { repo: "shop", "svc.timeout": 9, layer: "local" });
+            await unsetLocally(daemon);
+          }
         }
         if (other === copyToShared) await other(place);
         steps = await copyUntil(step, direction, folder, place.address);
@@ -182,6 +267,7 @@ describeWithNats("a copy between a home's own log and a shared one that is kille
         expect(await contentOf(daemon)).toEqual(content);
         const { log } = JSON.parse(await readFile(join(folder, "settings.json"), "utf8"));
         expect(log?.address).toBe(direction === "to" ? place.address : undefined);
+        expect(await readdir(join(folder, "local")).catch(() => [])).toEqual([]);
       }
     },
   );
