@@ -12,7 +12,7 @@ export async function startStage(home: string) {
   let restarted = Promise.resolve();
   return {
     home,
-    /** How often the daemon was restarted or suspended. */
+    /** Counts each beginning and end of a time without a running daemon. */
     get disturbances() {
       return disturbances;
     },
@@ -25,6 +25,7 @@ export async function startStage(home: string) {
           await daemon.kill();
           await meanwhile?.();
           daemon = await startDaemonProcess(home);
+          disturbances += 1;
         });
       return restarted;
     },
@@ -32,7 +33,10 @@ export async function startStage(home: string) {
       disturbances += 1;
       daemon.pause();
     },
-    resume: () => daemon.resume(),
+    resume: () => {
+      disturbances += 1;
+      daemon.resume();
+    },
     setClock: (ahead: number) => daemon.setClock(ahead),
     /** Asks once, also while the log cannot be reached; undefined if no daemon answers. */
     ask: async <Answer>(question: (client: TestClient) => Promise<Answer>): Promise<Answer | undefined> => {
