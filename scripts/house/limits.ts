@@ -21,7 +21,7 @@ export interface Limits {
  */
 export const limits: Limits = {
   // 47,000 was the goal for what there was before hostile files, places inside values and shared logs were tested in full.
-  testLines: 65_807,
+  testLines: 65_478,
   promisesLines: 160,
   mutants: 209,
   filesSideBySide: 12,

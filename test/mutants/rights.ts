@@ -49,13 +49,15 @@ export const mutants = [
       name: "match no comparison",
     },
   }),
-  ...killedBy("S6", "test/main/daemon/rights-hidden.test.ts", {
+  ...killedBy("S6", "test/main/daemon/find.test.ts", {
     "resolving symbolic links for the owner only": {
       file: "main/daemon/folders/repository-finder.ts",
       find: "this.#index.nearestNamed(folder, id => isWanted(id) && isThere(id))",
       replace: "withoutLinks(folder).then(real => this.#index.nearestReal(real, id => isWanted(id) && isThere(id)))",
-      name: "the daemon follows links only for the owner",
+      name: "any other key learns only of what it may see",
     },
+  }),
+  ...killedBy("S6", "test/main/daemon/rights-hidden.test.ts", {
     "the rule that svc* covers only the scope svc": {
       file: "shared/grants.ts",
       find: "isOpenScope(pattern) ?",

@@ -38,23 +38,17 @@ test.each<[string, unknown[]]>([
   expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
 });
 
-describe("arguments", () => {
-  test("extra ones are ignored", async () => {
-    const repo = await t.addRepository();
-    const wanted = await t.owner.call("config/list", { repo, field: "svc.timeout" });
-    const more = [{ repo: "other" }, [], "x"];
-    expect(await t.owner.emit("svc", "config", "list", { repo, field: "svc.timeout" }, ...more)).toEqual(wanted);
+test("arguments behind the first one are ignored, and unknown members of it, except in set", async () => {
+  const repo = await t.addRepository();
+  const list = { repo, field: "svc.timeout", other: [1] };
+  expect(await t.owner.emit("svc", "config", "list", list, { repo: "other" }, [], "x")).toMatchObject({
+    result: { svc: { timeout: 900 } },
+    errors: [],
   });
-
-  test("unknown ones are ignored, except in set", async () => {
-    const repo = await t.addRepository();
-    const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout", other: [1] });
-    expect(result).toEqual({ svc: { timeout: 900 } });
-    const unset = { repo, fields: ["svc.timeout"], other: 1, "svc.domain": "e" };
-    expect((await t.owner.call("config/unset", unset)).errors).toEqual([]);
-    const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": 900, dryRun: true, other: [1] });
-    expect(errors).toMatchObject([{ code: 1007, field: "other" }]);
-  });
+  const unset = { repo, fields: ["svc.timeout"], other: 1, "svc.domain": "e" };
+  expect((await t.owner.call("config/unset", unset)).errors).toEqual([]);
+  const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": 900, dryRun: true, other: [1] });
+  expect(errors).toMatchObject([{ code: 1007, field: "other" }]);
 });
 
 /** Counts the acknowledgements that the client receives from now on. */

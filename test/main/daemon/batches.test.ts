@@ -124,10 +124,9 @@ describe("a batch", () => {
   test("with several changes in one repository is undone from the newest change back, and one without an id is refused", async () => {
     await using t = await startTestDaemon({ repositories: ["a"] });
     await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
-    let batch = "";
-    for (const timeout of [2, 3])
-      batch =
-        (await t.owner.call("config/set", { repo: "a", "svc.timeout": timeout, batch: "x" })).result[0]?.batch ?? "";
+    const set = async (timeout: number) =>
+      (await t.owner.call("config/set", { repo: "a", "svc.timeout": timeout, batch: "x" })).result[0]?.batch ?? "";
+    const [batch] = [await set(2), await set(3)];
     using client = await connect({ home: t.homeFolder });
     // An empty id is not every change.
     await expect(client.undoBatch("")).rejects.toMatchObject({ code: 1101 });
@@ -140,10 +139,8 @@ describe("a batch", () => {
   test("reports what cannot be undone: an old value that is now rejected, or one that the key may not write", async () => {
     await using t = await startTestDaemon({ repositories: ["a", "b"] });
     const tool = await t.connectWith([...write(["a"], "svc.timeout")], "ci");
-    const made = await t.owner.call("config/set", {
-      repo: ["a", "b"],
-      "svc.services": { web: { ready: "x", image: "y" } },
-    });
+    const services = { web: { ready: "x", image: "y" } };
+    const made = await t.owner.call("config/set", { repo: ["a", "b"], "svc.services": services });
     const batch = made.result[0]?.batch ?? "";
     await t.owner.call("config/set", { repo: "a", "svc.default": "web" });
     using client = await connect({ home: t.homeFolder });

@@ -8,11 +8,8 @@ import { titleWith } from "../../helpers/skips.ts";
 async function occupyPort(host: string) {
   const server = createServer();
   server.listen(0, host);
-  const isListening = await once(server, "listening").then(
-    () => true,
-    () => false,
-  );
-  if (!isListening) return undefined;
+  const [listening] = await Promise.allSettled([once(server, "listening")]);
+  if (listening.status === "rejected") return undefined;
   const { port } = server.address() as AddressInfo;
   return { port, [Symbol.asyncDispose]: async () => void server.close() };
 }

@@ -206,25 +206,17 @@ describe("file/restore", () => {
     },
   );
 
-  test("gets 1106 if no valid values are known, and neither changes the file nor keeps a copy", async () => {
-    await using t = await startTestDaemon({ files: { "repos/odd.json": halfAFile } });
-    expect(await t.owner.call("file/restore", { repo: "odd" })).toMatchObject({
-      result: null,
-      errors: [{ code: 1106, repo: "odd" }],
-    });
-    expect(await t.readRepository("odd")).toBe(halfAFile);
-    expect(await removedFiles(t)).toEqual([]);
-  });
-
-  test("gets 1108 if a folder is in the file's place, and keeps nothing", async () => {
-    await using site = await startWorkTree();
+  test("gets 1106 if no valid values are known, and 1108 if a folder is in the file's place, and changes and keeps nothing", async () => {
+    await using site = await startWorkTree(treeText, { files: { "repos/odd.json": halfAFile } });
     await rm(site.file);
     await mkdir(site.file);
     await untilHealth(site.t, "site", health => health.length > 0);
-    expect(await site.t.owner.call("file/restore", { repo: "site" })).toMatchObject({
-      result: null,
-      errors: [{ code: 1108 }],
-    });
+    for (const [repo, code] of [["odd", 1106] as const, ["site", 1108] as const])
+      expect(await site.t.owner.call("file/restore", { repo })).toMatchObject({
+        result: null,
+        errors: [{ code, repo }],
+      });
+    expect(await site.t.readRepository("odd")).toBe(halfAFile);
     expect((await lstat(site.file)).isDirectory()).toBe(true);
     expect(await removedFiles(site.t)).toEqual([]);
     expect(await site.value("timeout")).toBe(30);

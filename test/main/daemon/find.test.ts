@@ -70,6 +70,7 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
     ["a folder in it", "main/packages", "main"],
     ["a folder that does not exist", "main/no/such/folder", "main"],
     ["a package that was added itself", "main/packages/web/src", "web"],
+    ["a folder beside it, whose name begins as its name", "main/packages/web-2", "main"],
     ["a clone in another one", "main/nested", 1102],
     ["a clone in another one that was added", "main/added", "added"],
     ["a submodule", "main/submodule", 1102],
@@ -128,19 +129,14 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
   });
 
   test("any other key learns only of what it may see, and the disk is not asked for it", async () => {
-    const key = (
-      await t.owner.call("key/create", {
-        name: "tool",
-        grants: [{ repos: ["main", "plain"], fields: ["svc.domain"], right: "read" }],
-      })
-    ).result.key;
-    const tool = await t.connect(key);
+    const tool = await t.connectWith([{ repos: ["main", "plain"], fields: ["svc.domain"], right: "read" }]);
     await find(at("main"));
     const asked = vi.spyOn(foreignDisks, "ask");
-    expect(await find(at("main", "packages"), tool)).toBe("main");
-    expect(await find(at("main", "packages", "web"), tool)).toBe("main");
+    const listed = async (path: string) => (await tool.call("repo/list", { path })).result.map(({ id }) => id);
+    for (const seen of [at("main", "packages"), at("main", "packages", "web")])
+      expect([await find(seen, tool), await listed(seen)]).toEqual(["main", ["main"]]);
     for (const hidden of ["container", "link", "linked", "packages/web", "elsewhere"])
-      expect(await find(at(hidden), tool)).toBe(1102);
+      expect([await find(at(hidden), tool), await listed(at(hidden))]).toEqual([1102, []]);
     expect(asked).not.toHaveBeenCalled();
     const { errors } = await tool.call("repo/find", { path: at("container") });
     expect(errors[0]?.message).toContain(`${at("container")} is in no repository that this key may read`);
@@ -176,36 +172,26 @@ describe("which repository contains a folder, by git's own files (repo/find)", (
       const byPost = async (name: string, args: object) => (await post(socketPath, t.ownerKey, name, args)).reply;
       const bySocket = (name: string, args: object) => t.owner.emit("svc", ...name.split("/"), args);
       for (const ask of [bySocket, byPost]) {
-        expect(await ask("config/set", { path, "svc.timeout": 7 })).toMatchObject({
-          result: [{ repo: "main" }],
+        const field = "svc.timeout";
+        const changed = [{ repo: "main" }];
+        expect(await ask("config/set", { path, [field]: 7 })).toMatchObject({
+          result: changed,
           repo: "main",
           errors: [],
         });
-        const { revision = 0, ...list } = await ask("config/list", { path, field: "svc.timeout" });
+        const { revision = 0, ...list } = await ask("config/list", { path, field });
         expect(list).toEqual({ result: { svc: { timeout: 7 } }, repo: "main", errors: [] });
-        expect(await ask("config/list", { path })).toMatchObject({ result: { svc: { timeout: 7 } }, repo: "main" });
-        expect(await ask("config/explain", { path, field: "svc.timeout" })).toMatchObject({
-          result: { value: 7 },
-          repo: "main",
-        });
-        expect(await ask("config/unset", { path, fields: ["svc.timeout"], revision })).toMatchObject({
-          result: [{ repo: "main" }],
-          repo: "main",
-        });
-        expect(await ask("history/list", { path, field: "svc.timeout", limit: 1 })).toMatchObject({
-          result: [{ source: "unset" }],
-          repo: "main",
-        });
-        expect(await ask("history/restore", { path, to: revision })).toMatchObject({
-          result: [{ repo: "main" }],
-          repo: "main",
-        });
         // A linked worktree of a repository in the home has no values of its own, and a change there is for all work trees.
         const linked = at("linked", "packages");
-        expect(await ask("config/list", { path: linked, field: "svc.timeout" })).toMatchObject({
-          repo: "main",
-          errors: [],
-        });
+        for (const [name, args, result] of [
+          ["config/list", {}, { svc: { timeout: 7 } }],
+          ["config/list", { path: linked, field }, { svc: { timeout: 7 } }],
+          ["config/explain", { field }, { value: 7 }],
+          ["config/unset", { fields: [field], revision }, changed],
+          ["history/list", { field, limit: 1 }, [{ source: "unset" }]],
+          ["history/restore", { to: revision }, changed],
+        ] as const)
+          expect(await ask(name, { path, ...args })).toMatchObject({ result, repo: "main", errors: [] });
         for (const [name, change] of [
           ["config/set", { "svc.timeout": 1 }],
           ["config/unset", { fields: ["svc.timeout"] }],

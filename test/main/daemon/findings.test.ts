@@ -7,7 +7,7 @@ import { Findings } from "../../../main/store/findings.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { Finding } from "../../../shared/protocol.ts";
 import type { TestDaemon, TestDaemonOptions } from "../../helpers/daemon.ts";
-import { watchFileSystem } from "../../helpers/file-system.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
@@ -140,18 +140,6 @@ test("of a damaged history, what intact records tell is returned, and what is ol
   await isKnownFrom3To(5);
 });
 
-test("what was found about a repository goes with it", async () => {
-  await using shop = await startWithHistory();
-  const { t } = shop;
-  await damage(shop.journal);
-  await readHistory(t);
-  expect(await shop.health()).toHaveLength(1);
-  await t.owner.call("repo/remove", { repo: "shop" });
-  expect((await statusOf(t)).findings).toEqual([]);
-  await t.restart();
-  expect((await statusOf(t)).findings).toEqual([]);
-});
-
 test("a damaged index and a damaged list of findings are told, and damaged files are kept", async () => {
   await using shop = await startWithHistory();
   const { t } = shop;
@@ -177,22 +165,26 @@ test("a damaged index and a damaged list of findings are told, and damaged files
   }
 });
 
-test("a dismissal that cannot be written is refused with 1108, and what was found is still told", async () => {
+test("a dismissal that cannot be written is refused with 1108; what was found is still told, and goes with its repository", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startWithHistory({ fileSystem });
   const { t } = shop;
   await damage(shop.journal);
   await readHistory(t);
   const health = await shop.health();
-  const id = health[0]?.finding ?? "";
+  expect(health).toHaveLength(1);
   fileSystem.before = ({ operation, path }) => {
-    if (operation === "open" && path.includes("findings.json"))
-      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    if (operation === "open" && path.includes("findings.json")) throw systemError("ENOSPC");
   };
-  expect((await t.owner.call("daemon/dismiss", { id })).errors).toMatchObject([{ code: 1108 }]);
+  const dismissed = await t.owner.call("daemon/dismiss", { id: health[0]?.finding ?? "" });
+  expect(dismissed.errors).toMatchObject([{ code: 1108 }]);
   expect(await shop.health()).toEqual(health);
   fileSystem.before = () => {};
-  expect((await t.owner.call("daemon/dismiss", { id })).errors).toEqual([]);
+  await t.owner.call("repo/remove", { repo: "shop" });
+  for (const again of [async () => {}, t.restart]) {
+    await again();
+    expect((await statusOf(t)).findings).toEqual([]);
+  }
 });
 
 test("at most a hundred are told, the newest, with one that says that there were more", async () => {

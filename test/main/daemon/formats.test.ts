@@ -16,17 +16,17 @@ const misfit = {
   message: "deploy.zone must be a host name such as example.org; it is used all the same.",
 };
 
-test("format is checked when a value is set; one that is stored already stays active, with a note, and may be restored", async () => {
+test("format is checked when a value is set; one that is stored already, or written by hand, is active, with a note, and may be restored", async () => {
   await using t = await startDeploy(plain, deployText.replace("north", "no host!"));
   const { revision } = await deployOf(t);
   await replaceDeploy(t, withFormats);
   const noted = async () => {
+    await until(async () => (await healthOf(t, "shop")).length > 0, "the note");
     expect(await deployOf(t)).toMatchObject({ values: { zone: "no host!" } });
     const health = await healthOf(t, "shop");
     expect(health).toMatchObject([misfit]);
     expect(problemsIn(health)).toEqual([]);
   };
-  await until(async () => (await healthOf(t, "shop")).length > 0, "the note");
   await noted();
   const refused = await t.owner.call("config/set", { repo: "shop", "deploy.zone": "no host either!" });
   expect(refused.errors).toMatchObject([
@@ -38,20 +38,14 @@ test("format is checked when a value is set; one that is stored already stays ac
   await noted();
   await t.restart();
   await noted();
-  expect(
-    (await t.owner.call("config/set", { repo: "shop", "deploy.zone": "eu.example.org", flush: true })).errors,
-  ).toEqual([]);
-  expect(await healthOf(t, "shop")).toEqual([]);
-  const restored = await t.owner.call("history/restore", { repo: "shop", to: revision ?? 0, flush: true });
-  expect(restored.errors).toEqual([]);
-  await noted();
-});
-
-test("a value by hand that does not have its format is active, with a note", async () => {
-  await using t = await startDeploy(withFormats);
-  expect(await healthOf(t, "shop")).toEqual([]);
-  await t.writeRepository("shop", deployText.replace("north", "no host!"));
-  await until(async () => (await healthOf(t, "shop")).length > 0, "the note");
-  expect(await healthOf(t, "shop")).toMatchObject([misfit]);
-  expect(await deployOf(t)).toMatchObject({ values: { zone: "no host!", jobs: 30 } });
+  for (const bringBack of [
+    () => t.owner.call("history/restore", { repo: "shop", to: revision ?? 0, flush: true }),
+    () => t.writeRepository("shop", deployText.replace("north", "no host!")),
+  ]) {
+    const good = { repo: "shop", "deploy.zone": "eu.example.org", flush: true };
+    expect((await t.owner.call("config/set", good)).errors).toEqual([]);
+    expect(await healthOf(t, "shop")).toEqual([]);
+    await bringBack();
+    await noted();
+  }
 });

@@ -26,25 +26,11 @@ async function refusals(cause: "origin" | "page"): Promise<number> {
 }
 
 const refusedOrigins = [
-  "http://evil.example",
-  "null",
-  "file://",
-  "",
-  "http://127.0.0.1:OTHER",
-  "http://localhost",
-  "http://LOCALHOST:PORT",
-  "http://x.localhost:PORT",
-  "http://localhost:PORT",
-  "http://[::1]:PORT",
-  "http://127.0.0.1:PORT/",
-  "http://127.0.0.1:PORT.evil.example",
-  "http://127.0.0.1",
-  "ws://127.0.0.1:PORT",
-  "repoconf-screen://other",
-  "http://localhost:PORT@evil.example",
-  "http://localhost:PORT http://evil.example",
-  "http://127.1:PORT",
-  "chrome-extension://abcdefghijklmnop",
+  ...["http://evil.example", "null", "file://", "", "ws://127.0.0.1:PORT", "repoconf-screen://other"],
+  ...["http://127.0.0.1:OTHER", "http://127.0.0.1:PORT/", "http://127.0.0.1:PORT.evil.example", "http://127.0.0.1"],
+  ...["http://localhost", "http://LOCALHOST:PORT", "http://x.localhost:PORT", "http://localhost:PORT"],
+  ...["http://localhost:PORT@evil.example", "http://localhost:PORT http://evil.example"],
+  ...["http://[::1]:PORT", "http://127.1:PORT", "chrome-extension://abcdefghijklmnop"],
 ];
 
 describe.each(waysIn)("by $way", ({ target, headers, granted }) => {

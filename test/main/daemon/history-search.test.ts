@@ -141,10 +141,8 @@ describe("history/search", () => {
     const first = await t.owner.call("history/search", { query: "field:svc.timeout=1" });
     expect([first.result, typeof first.next]).toEqual([[], "string"]);
     const second = await t.owner.call("history/search", { query: "field:svc.timeout=1", after: first.next ?? "" });
-    expect([second.result.map(({ changes }) => changes["svc"]?.["timeout"]?.value), second.next]).toEqual([
-      [1],
-      undefined,
-    ]);
+    expect(second.result).toMatchObject([{ changes: { svc: { timeout: { value: 1 } } } }]);
+    expect(second).not.toHaveProperty("next");
   });
 
   test("reports a damaged history along with all other results", async () => {

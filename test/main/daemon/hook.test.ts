@@ -39,10 +39,7 @@ test.runIf(onUnix)(
       expect(await marksIn(home, top)).toEqual(["one", "two/inner"]);
       await add("link", "link");
       // Where links lead is found out behind the reply.
-      await until(
-        async () => (await marksIn(home, top)).join() === "one,real,two/inner",
-        "the mark of the real folder",
-      );
+      await until(async () => (await marksIn(home, top)).join() === "one,real,two/inner", "the real folder's mark");
       await t.owner.call("repo/update", { repo: "two-inner", path: at("three") });
       expect(await marksIn(home, top)).toEqual(["one", "real", "three"]);
       await t.owner.call("repo/remove", { repo: "one" });
@@ -138,11 +135,8 @@ test.runIf(onUnix)(
       ["key/self", {}, "text/plain", 200],
     ] as const) {
       const [code, type, body] = await ask(name, given, accept);
-      expect([code, type, Object.keys(JSON.parse(body))]).toEqual([
-        status,
-        "application/json",
-        expect.arrayContaining(["result", "errors"]),
-      ]);
+      expect([code, type]).toEqual([status, "application/json"]);
+      expect(Object.keys(JSON.parse(body))).toEqual(expect.arrayContaining(["result", "errors"]));
     }
   },
 );

@@ -44,25 +44,20 @@ describe("key/create", () => {
       await again();
       const { result: listed } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
       const { result: found } = await t.owner.call("history/search", { query: "field:svc.timeout" });
-      for (const entries of [listed, found])
-        expect(entries.map(({ actor, key }) => [actor, key])).toEqual([
-          ["owner", undefined],
-          ...ids.map(id => ["claude", id]),
-        ]);
+      const expected = [["owner", undefined], ...ids.map(id => ["claude", id])];
+      for (const entries of [listed, found]) expect(entries.map(({ actor, key }) => [actor, key])).toEqual(expected);
     }
   });
 
   test("a name in use gives 1111, and is free again after a revoke, which cannot be repeated, nor made of the owner's key", async () => {
     await using t = await startTestDaemon();
-    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
-    expect(await t.owner.call("key/create", { name: "tool", grants: [] })).toMatchObject({
-      result: null,
-      errors: [{ code: 1111 }],
-    });
+    const create = () => t.owner.call("key/create", { name: "tool", grants: [] });
+    const { result } = await create();
+    expect(await create()).toMatchObject({ result: null, errors: [{ code: 1111 }] });
     await t.owner.call("key/revoke", { id: result.id });
     for (const id of [result.id, "owner"])
       expect(await t.owner.call("key/revoke", { id })).toMatchObject({ result: null, errors: [{ code: 1112 }] });
-    expect((await t.owner.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
+    expect((await create()).errors).toEqual([]);
   });
 
   test("an expiry in another time zone is returned and listed in UTC with milliseconds", async () => {

@@ -25,11 +25,13 @@ async function startLayered() {
   const list = (args: object = {}) => t.owner.call("config/list", { repo: "shop", ...args });
   return {
     t,
+    path,
     set: (args: object) => call("config/set", args),
     unset: (field: string, args: object = {}) => call("config/unset", { fields: [field], ...args }),
     list,
     timeout: async () => (await list()).result["svc"]?.["timeout"],
     layers: async () => (await list({ layers: true })).layers,
+    health: async () => (await t.owner.call("repo/list")).result[0]?.health ?? [],
     localFile: join(t.homeFolder, "local", "shop.json"),
     treeText: () => readFile(join(path, tree), "utf8"),
     saveTree: (svc: object) => saveByRename(join(path, tree), JSON.stringify({ config: { svc } })),
@@ -48,26 +50,17 @@ const seen = ({ revision, layer, source, changes }: HistoryEntry) => [
 
 test("a local value counts before the shared one, a plain set changes it, and an unset reveals what is below", async () => {
   await using shop = await startLayered();
-  expect(await shop.set({ "svc.timeout": 5, layer: "local" })).toMatchObject({
-    revision: 2,
-    config: { svc: { timeout: { value: 5, layer: "local" } } },
-  });
+  const answer = (revision: number, timeout: object) => ({ revision, config: { svc: { timeout } } });
+  const first = await shop.set({ "svc.timeout": 5, layer: "local" });
+  expect(first).toMatchObject(answer(2, { value: 5, layer: "local" }));
   expect(await shop.timeout()).toBe(5);
-  expect(await shop.set({ "svc.timeout": 6 })).toMatchObject({
-    revision: 3,
-    config: { svc: { timeout: { value: 6, layer: "local" } } },
-  });
-  expect(await shop.set({ "svc.timeout": 40, layer: "shared", flush: true })).toMatchObject({
-    revision: 4,
-    config: { svc: { timeout: { value: 40, shadowedBy: "local" } } },
-  });
+  expect(await shop.set({ "svc.timeout": 6 })).toMatchObject(answer(3, { value: 6, layer: "local" }));
+  const below = await shop.set({ "svc.timeout": 40, layer: "shared", flush: true });
+  expect(below).toMatchObject(answer(4, { value: 40, shadowedBy: "local" }));
   expect(await shop.timeout()).toBe(6);
   expect(await shop.layers()).toEqual({ shared: { svc: { timeout: 40 } }, local: { svc: { timeout: 6 } } });
   expect(JSON.parse(await shop.treeText())).toEqual({ config: { svc: { timeout: 40 } } });
-  expect(await shop.unset("svc.timeout")).toMatchObject({
-    revision: 5,
-    config: { svc: { timeout: { value: 40, layer: "local" } } },
-  });
+  expect(await shop.unset("svc.timeout")).toMatchObject(answer(5, { value: 40, layer: "local" }));
   expect(await shop.timeout()).toBe(40);
   expect((await shop.set({ "svc.timeout": 41 }))?.config["svc"]?.["timeout"]).not.toHaveProperty("layer");
   expect(await shop.history()).toEqual([
@@ -165,11 +158,10 @@ test("an edit of the local file by hand, or a file that a person puts there, cha
   await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 7 } } }));
   await poll(shop.timeout).toBe(7);
   await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: "no" } } }));
-  const health = async () => (await shop.t.owner.call("repo/list")).result[0]?.health;
-  await poll(health).toMatchObject([{ code: 1103, layer: "local", field: "svc.timeout" }]);
+  await poll(shop.health).toMatchObject([{ code: 1103, layer: "local", field: "svc.timeout" }]);
   expect(await shop.timeout()).toBe(7);
   await shop.t.restart();
-  expect(await health()).toMatchObject([{ code: 1103, layer: "local" }]);
+  expect(await shop.health()).toMatchObject([{ code: 1103, layer: "local" }]);
   expect(await shop.timeout()).toBe(7);
   await shop.t.daemon.close();
   await saveByRename(shop.localFile, JSON.stringify({ config: { svc: { timeout: 8 } } }));
@@ -183,7 +175,7 @@ test("a local file that is deleted or broken is told by its own name, with the n
   await using one = await startLayered();
   const health = async () => {
     await one.t.owner.call("file/read", { repo: "shop", layer: "local" });
-    return (await one.t.owner.call("repo/list", { repo: "shop" })).result[0]?.health;
+    return one.health();
   };
   for (const [text, told] of [
     [undefined, "local/shop.json is missing; its last values still count. To give them up, write {} into it"],
@@ -200,7 +192,7 @@ test("a local file that is deleted or broken is told by its own name, with the n
   }
 });
 
-test("if the local file and the index are lost, the history still has the local values, unless they were removed", async () => {
+test("if the local file and the index are lost, the history still has the local values, unless they were removed with their repository, which moves their file to removed/", async () => {
   await using shop = await startLayered();
   await shop.set({ "svc.timeout": 5, layer: "local" });
   const lose = async () => {
@@ -209,15 +201,21 @@ test("if the local file and the index are lost, the history still has the local 
   };
   await shop.t.restart(lose);
   expect([await shop.timeout(), (await shop.layers())?.local]).toEqual([5, { svc: { timeout: 5 } }]);
-  const { health } = (await shop.t.owner.call("repo/list", { repo: "shop" })).result[0] ?? {};
-  expect(health).toMatchObject([{ code: 1106, layer: "local" }]);
+  expect(await shop.health()).toMatchObject([{ code: 1106, layer: "local" }]);
   await shop.t.owner.call("file/restore", { repo: "shop", layer: "local" });
   expect(JSON.parse(await readFile(shop.localFile, "utf8")).config).toEqual({ svc: { timeout: 5 } });
-  const path = join(shop.t.homeFolder, "tree");
   await shop.t.owner.call("repo/remove", { repo: "shop" });
-  await shop.t.owner.call("repo/add", { name: "shop", id: "shop", path, inTree: true });
-  await shop.t.restart(lose);
-  expect([await shop.timeout(), await shop.layers()]).toEqual([30, { shared: { svc: { timeout: 30 } } }]);
+  expect(await readdir(join(shop.t.homeFolder, "local"))).toEqual([]);
+  const removed = await readdir(join(shop.t.homeFolder, "removed"));
+  expect(removed.some(name => name.startsWith("shop.local."))).toBe(true);
+  await shop.t.owner.call("repo/add", { name: "shop", id: "shop", path: shop.path, inTree: true });
+  for (const again of [async () => {}, () => shop.t.restart(lose)]) {
+    await again();
+    expect([await shop.timeout(), await shop.layers()]).toEqual([30, { shared: { svc: { timeout: 30 } } }]);
+  }
+  await shop.set({ "svc.timeout": 6, layer: "local" });
+  await shop.t.restart();
+  expect(await shop.timeout()).toBe(6);
 });
 
 test("what a killed write of a first local value left is deleted at the next start, and no file of a person is", async () => {
@@ -235,15 +233,11 @@ test("a value set with --local is never in the work tree, whatever is done with 
   await shop.set({ "svc.domain": `x.${secret}` });
   await shop.set({ "svc.domain": "team.test", layer: "shared" });
   // An edit inside a value that only the local layer has starts from what the shared one has.
-  const edits = (name: string) => [
-    { field: "svc.envvars", path: `/${name}`, op: "set", value: { name, value: secret } },
-  ];
-  await shop.set({ edits: edits("TOKEN"), layer: "local" });
-  await shop.set({
-    edits: [{ ...edits("MODE")[0], value: { name: "MODE", value: "dev" } }],
-    layer: "shared",
-    flush: true,
+  const edit = (name: string, value: string) => ({
+    edits: [{ field: "svc.envvars", path: `/${name}`, op: "set", value: { name, value } }],
   });
+  await shop.set({ ...edit("TOKEN", secret), layer: "local" });
+  await shop.set({ ...edit("MODE", "dev"), layer: "shared", flush: true });
   expect(await shop.treeText()).toContain("MODE");
   expect(await shop.treeText()).not.toContain(secret);
   for (const to of [2, 3, 4]) {
@@ -255,8 +249,8 @@ test("a value set with --local is never in the work tree, whatever is done with 
   await shop.unset("svc.domain", { layer: "local" });
   await shop.t.owner.call("history/restore", { repo: "shop", to: 3 });
   expect((await shop.list()).result["svc"]?.["domain"]).toBe(`x.${secret}`);
-  await saveByRename(join(shop.t.homeFolder, "tree", tree), "{");
-  await poll(async () => (await shop.t.owner.call("repo/list")).result[0]?.health).toHaveLength(1);
+  await saveByRename(join(shop.path, tree), "{");
+  await poll(shop.health).toHaveLength(1);
   await shop.t.owner.call("file/restore", { repo: "shop" });
   expect(JSON.parse(await shop.treeText())).toEqual({ config: { svc: { timeout: 30 } } });
   await shop.t.restart();
@@ -348,7 +342,7 @@ test("a map that changes below a local one is told once, and nothing else that a
   await using shop = await startLayered();
   const services = (image: string) => ({ web: { ready: "true", image } });
   await shop.set({ "svc.timeout": 5, "svc.services": services("own"), layer: "local" });
-  const health = async () => (await shop.t.owner.call("repo/list")).result[0]?.health ?? [];
+  const { health } = shop;
   const told = [{ code: 1116, message: expect.stringContaining("shared value of svc.services changed") }];
   await shop.set({ "svc.timeout": 31, layer: "shared" });
   expect(await health()).toEqual([]);
@@ -359,24 +353,4 @@ test("a map that changes below a local one is told once, and nothing else that a
   await shop.t.owner.call("daemon/dismiss", { id: (await health())[0]?.finding });
   await shop.set({ "svc.services": services("c"), layer: "shared" });
   expect(await health()).toEqual([]);
-});
-
-test("a removed repository takes its local file to removed/, and one added again starts without it", async () => {
-  await using shop = await startLayered();
-  await shop.set({ "svc.timeout": 5, layer: "local" });
-  await shop.t.owner.call("repo/remove", { repo: "shop" });
-  expect(await readdir(join(shop.t.homeFolder, "local"))).toEqual([]);
-  const removed = await readdir(join(shop.t.homeFolder, "removed"));
-  expect(removed.some(name => name.startsWith("shop.local."))).toBe(true);
-  await shop.t.owner.call("repo/add", {
-    name: "shop",
-    id: "shop",
-    path: join(shop.t.homeFolder, "tree"),
-    inTree: true,
-  });
-  expect(await shop.timeout()).toBe(30);
-  expect(await shop.layers()).toEqual({ shared: { svc: { timeout: 30 } } });
-  await shop.set({ "svc.timeout": 6, layer: "local" });
-  await shop.t.restart();
-  expect(await shop.timeout()).toBe(6);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { untilHealth } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { timeoutOf } from "../../helpers/shared-world.ts";
 import { saveByRename } from "../../helpers/shop.ts";
@@ -105,37 +106,29 @@ describe("a repository file", () => {
     return text("x".repeat(bytes - text("").length));
   };
 
-  test("may be 4 MiB and no more after a set", async () => {
-    const id = await t.addRepository("grows");
-    await t.writeRepository(id, fileOf(fileBytes - 1, 1));
+  test.each([
+    ["4 MiB", "the owner", fileBytes],
+    ["3 MiB, unless it was larger before and nothing is added,", "a key", fileBytesOfKey],
+  ])("may be %s after a set by %s, and no more, also as a dry run", async (_size, who, most) => {
+    const id = await t.addRepository();
+    await t.writeRepository(id, fileOf(most - 1, 1));
     await until(async () => (await timeoutOf(t, id)) === 1, "the edit by hand");
-    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 22 })).errors).toEqual([]);
+    const tool = await t.connectWith([{ repos: [id], fields: ["*"], right: "write" }]);
+    const client = who === "a key" ? tool : t.owner;
+    const set = (timeout: number, more = {}) =>
+      client.call("config/set", { repo: id, "svc.timeout": timeout, ...more });
+    expect((await set(22)).errors).toEqual([]);
     const before = await t.readRepository(id);
-    expect(Buffer.byteLength(before)).toBe(fileBytes);
-    for (const dryRun of [true, false]) {
-      const reply = await t.owner.call("config/set", { repo: id, "svc.timeout": 333, dryRun });
-      expect(reply.result).toEqual([]);
-      expect(reply.errors).toMatchObject([beyond(/repository.* file/, fileBytes, { repo: id })]);
-    }
+    expect(Buffer.byteLength(before)).toBe(most);
+    const refused = { result: [], errors: [beyond(/repository.* file/, most, { repo: id })] };
+    for (const dryRun of [true, false]) expect(await set(333, { dryRun })).toMatchObject(refused);
     expect(await timeoutOf(t, id)).toBe(22);
     expect(await t.readRepository(id)).toBe(before);
-    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 4 })).errors).toEqual([]);
-  });
-
-  test("may be 3 MiB after a set by a key, also as a dry run, and a key may change what is larger if it adds nothing", async () => {
-    const id = await t.addRepository("fills");
-    await t.writeRepository(id, fileOf(fileBytesOfKey - 1, 1));
-    await until(async () => (await timeoutOf(t, id)) === 1, "the edit by hand");
-    const grants = [{ repos: [id], fields: ["*"], right: "write" as const }];
-    const tool = await t.connect((await t.owner.call("key/create", { name: "fills", grants })).result.key);
-    const set = async (timeout: number, dryRun = false) =>
-      (await tool.call("config/set", { repo: id, "svc.timeout": timeout, dryRun })).errors;
-    expect(await set(22)).toEqual([]);
-    for (const dryRun of [true, false])
-      expect(await set(333, dryRun)).toMatchObject([beyond(/repository.* file/, fileBytesOfKey, { repo: id })]);
-    expect(await timeoutOf(t, id)).toBe(22);
-    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 333 })).errors).toEqual([]);
-    for (const timeout of [444, 5]) expect(await set(timeout)).toEqual([]);
+    if (who === "a key") {
+      expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 333 })).errors).toEqual([]);
+      expect((await set(444)).errors).toEqual([]);
+    }
+    expect((await set(4)).errors).toEqual([]);
   });
 
   test("that a hand edit makes larger keeps its last valid values and is reported as broken", async () => {
@@ -144,11 +137,7 @@ describe("a repository file", () => {
     await until(async () => (await timeoutOf(t, id)) === 5, "the edit by hand");
     // Atomically, because a part of it would be a valid file.
     await saveByRename(t.repositoryFile(id), fileOf(fileBytes + 1, 6));
-    await until(async () => {
-      const { result } = await t.owner.call("repo/list");
-      const [problem] = result.find(entry => entry.id === id)?.health ?? [];
-      return problem?.code === 1106 && problem.message.includes(String(fileBytes));
-    }, "a problem that names the limit");
+    await untilHealth(t, id, ([problem]) => problem?.code === 1106 && problem.message.includes(String(fileBytes)));
     expect(await timeoutOf(t, id)).toBe(5);
     expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 7 })).errors).toMatchObject([{ code: 1106 }]);
   });

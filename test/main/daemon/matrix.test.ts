@@ -71,15 +71,11 @@ describe("config/cells", () => {
     const fields = ["svc.timeout", "svc.envvars", "svc.proxy_http", "svc.nope"];
     const { result, errors } = await t.owner.call("config/cells", { repo: ["c", "a", "d"], fields });
     expect(errors).toEqual([]);
+    const config = (timeout: number) => ({ svc: { timeout, proxy_http: true } });
     expect(result).toEqual([
-      { repo: "c", revision: 3, config: { svc: { timeout: 60, proxy_http: true } }, stored: ["svc.timeout"] },
-      {
-        repo: "a",
-        revision: 3,
-        config: { svc: { timeout: 30, proxy_http: true } },
-        stored: ["svc.timeout", "svc.envvars"],
-      },
-      { repo: "d", revision: 1, config: { svc: { timeout: 900, proxy_http: true } }, stored: [] },
+      { repo: "c", revision: 3, config: config(60), stored: ["svc.timeout"] },
+      { repo: "a", revision: 3, config: config(30), stored: ["svc.timeout", "svc.envvars"] },
+      { repo: "d", revision: 1, config: config(900), stored: [] },
     ]);
   });
 

@@ -7,57 +7,28 @@ import { watchFileSystem } from "../../helpers/file-system.ts";
 import { after, before, deployOf, deployText, putDeploy, startDeployTree } from "../../helpers/renamed-scope.ts";
 
 type Fields = typeof before;
-type Case = {
-  readonly title: string;
-  /** Undefined: there is no such scope. */
-  readonly from: Fields | undefined;
-  readonly to: Fields | undefined;
-  readonly served: readonly [old: JsonObject | undefined, now: JsonObject | undefined];
-  /** Whether the new values are a revision. */
-  readonly isRevision: boolean;
-};
+/** The fields that the scope has, undefined if there is no such scope, and the values that are served. */
+type Rules = readonly [fields: Fields | undefined, served: JsonObject | undefined];
 
 const both = { jobs: 30, zone: "north" };
-const cases: readonly Case[] = [
-  {
-    title: "fields get new names",
-    from: before,
-    to: after,
-    served: [both, { workers: 30, region: "north" }],
-    isRevision: true,
-  },
-  {
-    title: "a scope is added whose values the file has already",
-    from: undefined,
-    to: before,
-    served: [undefined, both],
-    isRevision: true,
-  },
-  { title: "a scope is removed", from: before, to: undefined, served: [both, undefined], isRevision: false },
-  {
-    title: "a field refuses its value",
-    from: before,
-    to: { ...before, jobs: { type: "string", default: "none" } },
-    served: [both, { jobs: "none", zone: "north" }],
-    isRevision: true,
-  },
-  {
-    title: "the default of a field changes that is not stored",
-    from: { ...before, more: { type: "integer", default: 1 } },
-    to: { ...before, more: { type: "integer", default: 2 } },
-    served: [
-      { ...both, more: 1 },
-      { ...both, more: 2 },
-    ],
-    isRevision: false,
-  },
+const refusing = { ...before, jobs: { type: "string", default: "none" } };
+const more = (value: number): Rules => [
+  { ...before, more: { type: "integer", default: value } },
+  { ...both, more: value },
+];
+const cases: readonly (readonly [title: string, old: Rules, now: Rules, isRevision: boolean])[] = [
+  ["fields get new names", [before, both], [after, { workers: 30, region: "north" }], true],
+  ["a scope is added whose values the file has already", [undefined, undefined], [before, both], true],
+  ["a scope is removed", [before, both], [undefined, undefined], false],
+  ["a field refuses its value", [before, both], [refusing, { jobs: "none", zone: "north" }], true],
+  ["the default of a field changes that is not stored", more(1), more(2), false],
 ];
 
 const put = (home: string, fields: Fields | undefined) =>
   fields === undefined ? rm(join(home, "scopes/deploy.schema.json")) : putDeploy(home, fields);
 
 describe("while schemas change, nobody reads old values by new rules, or new ones at the old revision", () => {
-  test.each(cases)("if $title, and the log is slow", async ({ from, to, served: [old, now], isRevision }) => {
+  test.each(cases)("if %s, and the log is slow", async (_title, [from, old], [to, now], isRevision) => {
     const fileSystem = watchFileSystem();
     const schema = from && { "scopes/deploy.schema.json": { type: "object", properties: from } };
     const files = { "repos/shop.json": deployText, ...schema };
@@ -100,15 +71,10 @@ describe("while schemas change, nobody reads old values by new rules, or new one
     await using tree = await startDeployTree(before, text);
     const { revision = 0 } = await deployOf(tree.t);
     await putDeploy(tree.home, { ...before, zone: { type: "string", default: "", "x-command": true } });
-    const seen = await readUntil(
-      () => deployOf(tree.t),
-      ({ values }) => values["zone"] === "",
-    );
-    const [old, now] = [
-      { values: both, revision },
-      { values: { ...both, zone: "" }, revision: revision + 1 },
-    ];
-    expect([[old, now], [now]]).toContainEqual(seen);
+    const read = () => deployOf(tree.t);
+    const seen = await readUntil(read, ({ values }) => values["zone"] === "");
+    const now = { values: { ...both, zone: "" }, revision: revision + 1 };
+    expect([[{ values: both, revision }, now], [now]]).toContainEqual(seen);
   });
 
   test("in many large repositories that are read all the time, and values can be forgotten at once", async () => {
@@ -127,10 +93,8 @@ describe("while schemas change, nobody reads old values by new rules, or new one
     await putDeploy(t.homeFolder, after);
     const seen = await Promise.all(
       ids.map(async (repo, at) => {
-        const one = await readUntil(
-          () => list(repo),
-          ({ values }) => values?.["workers"] === 31,
-        );
+        const read = () => list(repo);
+        const one = await readUntil(read, ({ values }) => values?.["workers"] === 31);
         if (at % 3 > 0) return one;
         await writeFile(t.repositoryFile(repo), text.replace("north", "south"));
         const forgotten = await t.owner.call("history/forget", { repo, field: "deploy.workers" });

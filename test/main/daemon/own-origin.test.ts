@@ -59,13 +59,8 @@ test("a session on polling is disconnected when it is upgraded with that Origin,
     });
     await new Promise<void>(resolve => socket.once("connect", resolve));
     expect((await socket.emitWithAck("svc", "key", "self")).errors).toEqual([]);
-    const upgraded = await upgrade(
-      t,
-      socket.io.engine.id,
-      "2probe",
-      "5",
-      `421["svc","repo","add",{"id":"planted","name":"x"}]`,
-    );
+    const add = `421["svc","repo","add",{"id":"planted","name":"x"}]`;
+    const upgraded = await upgrade(t, socket.io.engine.id, "2probe", "5", add);
     await until(() => upgraded.isOver() || upgraded.text().includes("431["), "an answer, or the end");
     expect(upgraded.text().includes("431[")).toBe(stays);
     expect(upgraded.isOver()).toBe(!stays);
