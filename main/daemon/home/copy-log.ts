@@ -103,6 +103,8 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
     return { store, count: ids.length };
   });
   await rm(staging, { recursive: true });
+  // Of an interrupted copy: their histories name another log.
+  await moveLocalLayers(home);
   await beginOwnLog(home, store.position);
   // As long as the file with the place exists, the command can be run again.
   await writeSetting(home, "log", undefined);

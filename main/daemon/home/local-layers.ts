@@ -20,8 +20,9 @@ export interface LocalLayer {
   readonly values: Config;
   /** Those that count, and others in its file. */
   readonly fields: readonly string[];
-  /** Its file, if nobody knows which values it is to have. */
-  readonly broken: string | undefined;
+  readonly file: string;
+  /** Whether nobody knows which values the file is to have. */
+  readonly isBroken: boolean;
 }
 
 /** The local layers of a home, also those without values. Throws RepoconfError 1108 for one that cannot be read. */
@@ -32,32 +33,40 @@ export async function localLayersOf({ repositories }: Store): Promise<LocalLayer
     for (const { document } of ownAbove) {
       const { content, home } = document.files;
       const values = document.own.stored ?? {};
-      const inFile = content.kind === "good" ? content.config : {};
-      const fields = [values, inFile].flatMap(config =>
-        [...configEntries(config)].map(({ scope, field }) => joinConfigPath(scope, field)),
-      );
+      const fields = [...pathsOf(values), ...pathsOf(content.kind === "good" ? content.config : {})];
       const isBroken = content.kind === "broken" && home.status.kind !== "missing";
-      layers.push({ repo, values, fields: [...new Set(fields)].sort(), broken: isBroken ? home.path : undefined });
+      layers.push({ repo, values, fields: [...new Set(fields)].sort(), file: home.path, isBroken });
     }
   }
   return layers;
 }
 
-function hasValues({ fields, broken }: LocalLayer): boolean {
-  return fields.length > 0 || broken !== undefined;
+function pathsOf(config: Config): string[] {
+  return [...configEntries(config)].map(({ scope, field }) => joinConfigPath(scope, field)).sort();
+}
+
+function hasValues({ fields, isBroken }: LocalLayer): boolean {
+  return fields.length > 0 || isBroken;
 }
 
 /** Throws HomeError, which names the fields of layers with values, without these, and how to go on; `retry`: how to leave them behind. */
 export function assertNoValues(layers: readonly LocalLayer[], retry: string): void {
   const those = layers.filter(hasValues);
   if (those.length === 0) return;
-  const lines = those.flatMap(({ repo, fields, broken }) => [
-    `${repo}: ${broken === undefined ? fields.join(", ") : `${broken}, which cannot be read`}`,
-    `  to see them:    repoconf export --repo ${repo} --local`,
-    broken === undefined
-      ? `  to remove them: repoconf unset --repo ${repo} --local ${fields.map(wordOf).join(" ")}`
-      : "  to remove them: correct the file first",
-  ]);
+  const lines = those.flatMap(({ repo, values, fields, file, isBroken }) => {
+    const counting = pathsOf(values);
+    // What does not count may have no field, and then no command takes it.
+    const others = fields.filter(field => !counting.includes(field));
+    return [
+      `${repo}: ${isBroken ? `${file}, which cannot be read` : fields.join(", ")}`,
+      `  to see them:    repoconf export --repo ${repo} --local`,
+      ...(isBroken ? ["  to remove them: correct the file first"] : []),
+      ...(!isBroken && counting.length > 0
+        ? [`  to remove them: repoconf unset --repo ${repo} --local ${counting.map(wordOf).join(" ")}`]
+        : []),
+      ...(others.length > 0 ? [`  not in use:     delete ${others.join(", ")} in ${file}`] : []),
+    ];
+  });
   throw new HomeError(
     `A home on a shared log has no local values yet, and this one has some. Nothing was copied.\n${lines.join("\n")}\nTo leave all of them behind, in a folder of the home: ${retry}`,
   );
@@ -69,7 +78,9 @@ function wordOf(field: string): string {
 
 /** The values and histories of local layers, without the values themselves, to be put into a sentence. */
 export function namesOf(layers: readonly LocalLayer[]): string {
-  const values = layers.filter(hasValues).map(({ repo, fields, broken }) => `${repo} (${broken ?? fields.join(", ")})`);
+  const values = layers
+    .filter(hasValues)
+    .map(({ repo, fields, file, isBroken }) => `${repo} (${isBroken ? file : fields.join(", ")})`);
   const histories = `the histories of the local values of ${layers.map(({ repo }) => repo).join(", ")}`;
   return values.length === 0 ? histories : `the local values of ${values.join(", ")}, and ${histories}`;
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyFromShared, copyToShared } from "../../../main/daemon/home/copy-log.ts";
@@ -149,6 +149,9 @@ describeWithNats("local values, which a home on a shared log cannot have,", () =
       if (domain !== undefined) await set({ "svc.domain": domain, layer: "local" });
       else await unsetLocally(laptop);
     }
+    const file = join(world.home("laptop"), "local/shop.json");
+    if (!leaveLocal && domain !== undefined)
+      await writeFile(file, (await readFile(file, "utf8")).replace('"svc"', '"gone": { "a b": 1 }, "svc"'));
     const place = { home: homeAt(world.home("laptop")), address: world.address };
     const onNote = (text: string) => void notes.push(text);
     const outcome = await copyToShared({ ...place, leaveLocal, onNote, onProgress: () => {} }).catch(String);
@@ -178,8 +181,11 @@ describeWithNats("local values, which a home on a shared log cannot have,", () =
   test("are refused with their names, and how to see, remove or leave them; nothing is copied", async () => {
     await using world = await makeSharedWorld();
     const { outcome, before } = await copyWithLocal(world, false, "secret.test");
-    expect(outcome).toMatch(/Nothing was copied.\nshop: svc.domain, svc.timeout\n.*export --repo shop --local\n/);
-    expect(outcome).toContain("repoconf unset --repo shop --local svc.domain svc.timeout");
+    expect(outcome).toMatch(
+      /Nothing was copied.\nshop: gone.a b, svc.domain, svc.timeout\n.*export --repo shop --local\n/,
+    );
+    expect(outcome).toContain("repoconf unset --repo shop --local svc.domain svc.timeout\n");
+    expect(outcome).toContain("delete gone.a b in ");
     expect(outcome).toContain(`repoconf log copy --to ${world.address} --leave-local`);
     expect(outcome).not.toContain("secret.test");
     expect(before).toBe(world.home("laptop"));
@@ -206,8 +212,14 @@ describeWithNats("local values, which a home on a shared log cannot have,", () =
     const { outcome, notes, history, before } = await copyWithLocal(world, false, undefined);
     expect(outcome).toBe(1);
     expect(notes).toEqual([`Not copied: the histories of the local values of shop. They will be in ${before}`]);
-    expect(await readdir(join(before, "journal"))).toHaveLength(1);
     await expectMoved(world, history);
+    // As if it had been killed before it moved the history.
+    const home = world.home("laptop");
+    const [name = ""] = await readdir(join(before, "journal"));
+    await rename(join(before, "journal", name), join(home, "journal", name));
+    await copyFromShared({ home: homeAt(home), address: world.address, onProgress: () => {} });
+    await using laptop = await startAlone(world);
+    expect((await laptop.owner.call("daemon/status")).result.findings).toEqual([]);
   });
 });
 
