@@ -1,3 +1,4 @@
+import { joinConfigPath } from "./config-path.ts";
 import type { JsonValue } from "./json.ts";
 
 /** The fields of one scope: field name to value. */
@@ -55,6 +56,11 @@ export function* configEntries(config: Config): Generator<{ scope: string; field
   for (const [scope, fields] of Object.entries(config)) {
     for (const [field, value] of Object.entries(fields)) yield { scope, field, value };
   }
+}
+
+/** The paths of all values in a configuration, in its order. */
+export function pathsIn(config: Config): string[] {
+  return Array.from(configEntries(config), ({ scope, field }) => joinConfigPath(scope, field));
 }
 
 export function countConfigFields(config: Config): number {

@@ -100,10 +100,6 @@ describe.each(eras)("the official client, with the protocol %s", (version, optio
       errors: [{ code: 1104, field: "svc.domain" }],
     });
     expect(await home.succeed(["get", "svc.timeout"])).toBe("30\n");
-    expect(await agent.call("config_get", { fields: "svc.timeout" })).toMatchObject({
-      isError: true,
-      errors: [{ code: 1101 }],
-    });
     const [newest] = await home.json(["history"]);
     expect(newest).toMatchObject({ actor: "claude", reason: "wrong" });
 
@@ -120,97 +116,100 @@ describe.each(eras)("the official client, with the protocol %s", (version, optio
   });
 });
 
-describe("a refused call says why, with a code and the next step", () => {
-  // What is refused changes nothing, so that all rows share an agent.
-  let home: CommandHome;
-  let agent: Awaited<ReturnType<typeof startAgent>>;
-  beforeAll(async () => {
-    home = await makeShop(["svc.timeout=30"]);
-    agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"]);
-  });
-  afterAll(async () => {
-    await agent[Symbol.asyncDispose]();
-    await home[Symbol.asyncDispose]();
-  });
-
-  test.each([
-    ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
-    ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
-    ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
-    ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
-    ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
-    ["a set with a reason of blanks", "config_set", { set: { "svc.timeout": 1 }, reason: " \n" }, 1101],
-    ["a set of nothing", "config_set", { reason: "why" }, 1008],
-    ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
-    ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],
-    [
-      "the mask as a value",
-      "config_set",
-      { set: { "svc.envvars": [{ name: "A", value: "••••••" }], "svc.timeout": 1 }, reason: "why" },
-      1101,
-    ],
-    ["another revision", "config_set", { set: { "svc.timeout": 1 }, reason: "why", revision: 1 }, 1104],
-    ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
-    ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
-  ] as const)("%s", async (_, tool, args, code) => {
-    expect(await agent.call(tool, { ...args })).toMatchObject({
-      isError: true,
-      errors: [{ code, message: expect.any(String) }],
-      next: expect.any(String),
+describe.each(eras)(
+  "a refused call says why, with a code and the next step, with the protocol %s",
+  (_version, options) => {
+    // What is refused changes nothing, so that all rows share an agent.
+    let home: CommandHome;
+    let agent: Awaited<ReturnType<typeof startAgent>>;
+    beforeAll(async () => {
+      home = await makeShop(["svc.timeout=30"]);
+      agent = await startAgent(home, [...(await keyFor(home, ...writing)), "--write"], options);
     });
-    expect(await home.json(["history"])).toHaveLength(2);
-  });
+    afterAll(async () => {
+      await agent[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    });
 
-  test("a key that may only read sets nothing, and without --write there are no tools for it", async () => {
-    await using home = await makeShop();
-    const key = await keyFor(home);
-    await using reader = await startAgent(home, key);
-    expect((await reader.client.listTools()).tools.map(({ name }) => name)).toEqual([
-      "config_find",
-      "config_get",
-      "config_history",
-    ]);
-    const set = { set: { "svc.timeout": 1 }, reason: "why" };
-    await expect(reader.call("config_set", set)).rejects.toThrow(/config_set/);
-    await using writer = await startAgent(home, [...key, "--write"]);
-    expect(await writer.call("config_set", set)).toMatchObject({ isError: true, errors: [{ code: 1007 }] });
-    expect(await home.json(["history"])).toHaveLength(1);
-  });
-
-  test("a key that has expired or was revoked, a key file that is missing, and a key that is none of an agent", async () => {
-    const clock = new TestClock();
-    await using home = await addShop(await serveHome(await makeCommandHome(), { clock }));
-    const plain = await home.json(["key", "create", "tool", "--repo", "shop"]);
-    const plainFile = join(home.homeFolder, "plain.key");
-    await writeFile(plainFile, plain.key);
-    const args = await keyFor(home, "--expires", new Date(clock.now() + 3_600_000).toISOString());
-    await using agent = await startAgent(home, args);
-    const ask = async (code: number) =>
-      expect(await agent.call("config_find")).toMatchObject({
+    test.each([
+      ["an unknown field", "config_get", { fields: ["svc.nope"] }, 1011],
+      ["arguments of another form", "config_get", { fields: "svc.timeout" }, 1101],
+      ["a revision that does not exist", "config_get", { fields: ["svc.timeout"], revision: 99 }, 1112],
+      ["a set without a reason", "config_set", { set: { "svc.timeout": 1 } }, 1101],
+      ["a set with an empty reason", "config_set", { set: { "svc.timeout": 1 }, reason: "" }, 1101],
+      ["a set with a reason of blanks", "config_set", { set: { "svc.timeout": 1 }, reason: " \n" }, 1101],
+      ["a set of nothing", "config_set", { reason: "why" }, 1008],
+      ["an option of the operation as a field", "config_set", { set: { repo: "other" }, reason: "why" }, 1011],
+      ["an invalid value", "config_set", { set: { "svc.timeout": -1, "svc.domain": "b" }, reason: "why" }, 1103],
+      [
+        "the mask as a value",
+        "config_set",
+        { set: { "svc.envvars": [{ name: "A", value: "••••••" }], "svc.timeout": 1 }, reason: "why" },
+        1101,
+      ],
+      ["another revision", "config_set", { set: { "svc.timeout": 1 }, reason: "why", revision: 1 }, 1104],
+      ["an undo of somebody else's change", "config_undo", { revision: 2, reason: "why" }, 1112],
+      ["an undo of what does not exist", "config_undo", { revision: 99, reason: "why" }, 1112],
+    ] as const)("%s", async (_, tool, args, code) => {
+      expect(await agent.call(tool, { ...args })).toMatchObject({
         isError: true,
-        errors: [{ code }],
-        next: expect.stringContaining("repoconf mcp --setup"),
+        errors: [{ code, message: expect.any(String) }],
+        next: expect.any(String),
       });
-    expect(await agent.call("config_find")).toMatchObject({ isError: false });
-    clock.advance(3_600_001);
-    await ask(1100);
-    await home.succeed(["key", "revoke", "claude"]);
-    const again = await keyFor(home);
-    await writeFile(args[1] ?? "", await readFile(again[1] ?? ""));
-    expect(await agent.call("config_find")).toMatchObject({ isError: false });
-    await home.succeed(["key", "revoke", "claude"]);
-    await ask(1100);
-    await writeFile(args[1] ?? "", await readFile(join(home.homeFolder, "owner.key")));
-    await ask(1105);
-    await writeFile(args[1] ?? "", await readFile(plainFile));
-    await ask(1105);
-  });
+      expect(await home.json(["history"])).toHaveLength(2);
+    });
 
-  test("without a key it does not start: never with the owner's", async () => {
-    await using home = await makeShop();
-    await home.refuse(2, ["mcp"], "An agent gets a key of its own, never the owner's.");
-  });
-});
+    test("a key that may only read sets nothing, and without --write there are no tools for it", async () => {
+      await using home = await makeShop();
+      const key = await keyFor(home);
+      await using reader = await startAgent(home, key, options);
+      expect((await reader.client.listTools()).tools.map(({ name }) => name)).toEqual([
+        "config_find",
+        "config_get",
+        "config_history",
+      ]);
+      const set = { set: { "svc.timeout": 1 }, reason: "why" };
+      await expect(reader.call("config_set", set)).rejects.toThrow(/config_set/);
+      await using writer = await startAgent(home, [...key, "--write"], options);
+      expect(await writer.call("config_set", set)).toMatchObject({ isError: true, errors: [{ code: 1007 }] });
+      expect(await home.json(["history"])).toHaveLength(1);
+    });
+
+    test("a key that has expired or was revoked, a key file that is missing, and a key that is none of an agent", async () => {
+      const clock = new TestClock();
+      await using home = await addShop(await serveHome(await makeCommandHome(), { clock }));
+      const plain = await home.json(["key", "create", "tool", "--repo", "shop"]);
+      const plainFile = join(home.homeFolder, "plain.key");
+      await writeFile(plainFile, plain.key);
+      const args = await keyFor(home, "--expires", new Date(clock.now() + 3_600_000).toISOString());
+      await using agent = await startAgent(home, args, options);
+      const ask = async (code: number) =>
+        expect(await agent.call("config_find")).toMatchObject({
+          isError: true,
+          errors: [{ code }],
+          next: expect.stringContaining("repoconf mcp --setup"),
+        });
+      expect(await agent.call("config_find")).toMatchObject({ isError: false });
+      clock.advance(3_600_001);
+      await ask(1100);
+      await home.succeed(["key", "revoke", "claude"]);
+      const again = await keyFor(home);
+      await writeFile(args[1] ?? "", await readFile(again[1] ?? ""));
+      expect(await agent.call("config_find")).toMatchObject({ isError: false });
+      await home.succeed(["key", "revoke", "claude"]);
+      await ask(1100);
+      await writeFile(args[1] ?? "", await readFile(join(home.homeFolder, "owner.key")));
+      await ask(1105);
+      await writeFile(args[1] ?? "", await readFile(plainFile));
+      await ask(1105);
+    });
+
+    test("without a key it does not start: never with the owner's", async () => {
+      await using home = await makeShop();
+      await home.refuse(2, ["mcp"], "An agent gets a key of its own, never the owner's.");
+    });
+  },
+);
 
 test("in a linked worktree, an agent sets local values of that worktree, unless it says shared", async () => {
   await using home = await makeServedHome();
@@ -276,7 +275,7 @@ describe("the repository of an agent whose key is for the shop, which has a link
       expect(await set(at(folder)), folder).toMatchObject({ isError: false, repository });
     }
     const before = await home.json(["history", "--repo", "shop"]);
-    for (const folder of ["stranger/src", "known", "added/sub", "checked-in/sub"])
+    for (const folder of ["stranger", "stranger/src", "known", "added", "added/sub", "checked-in", "checked-in/sub"])
       expect(await set(at(folder)), folder).toMatchObject({
         errors: [
           {

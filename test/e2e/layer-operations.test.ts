@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { makeServedHome } from "../helpers/command-home.ts";
@@ -84,6 +84,10 @@ async function makeTree(folder: string): Promise<void> {
 
 await makeTree(main);
 await home.succeed(["set", "svc.provider=base", "--local"], { folder: main });
+const localFolder = join(home.homeFolder, "local");
+const [localFile = ""] = await readdir(localFolder);
+const localText = () => readFile(join(localFolder, localFile), "utf8");
+const ofMain = await localText();
 const editor = join(home.workFolder, "editor");
 const script = `case "$(cat "$1")" in *config*) sed -i 's/"[a-z]*\\.test"/"whole.test"/' "$1";; *test*) echo edited.test > "$1";; *) echo 60 > "$1";; esac`;
 await writeFile(editor, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
@@ -111,7 +115,7 @@ test.each(rows)("in a %s: %s", async (place, commands, ofShared, ofLocal) => {
   const counts = { ...ofShared, ...(isLinked && base), ...ofLocal };
   expect([await values("export"), await values("list", "--stored", "--json")]).toEqual([counts, counts]);
   expect(JSON.parse(await treeText(folder)).config.svc).toEqual(ofShared);
-  expect(await treeText(main)).toBe(text);
+  expect([await treeText(main), await localText()]).toEqual([text, ofMain]);
 });
 
 test("none of them changed the values of one's own of the main work tree", async () => {

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
-import { configEntries } from "../../../shared/config.ts";
+import { configEntries, pathsIn } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import {
   addLayerOptions,
@@ -49,7 +49,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
   const { withSession } = await import("../connect/session.ts");
   const { chooseRepository } = await import("../connect/repositories.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { pathsIn, refuseHidden, refuseMasked } = await import("../output/masking.ts");
+  const { refuseHidden, refuseMasked } = await import("../output/masking.ts");
   const { isTerminal, printNote, printValue } = await import("../output/terminal.ts");
   const { layerOf } = await import("../output/changes.ts");
   const { RequestError } = await import("../../../shared/client/request-error.ts");

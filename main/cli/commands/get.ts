@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../../shared/client/client.ts";
-import { configEntries } from "../../../shared/config.ts";
+import { configEntries, pathsIn } from "../../../shared/config.ts";
 import type { RepositoryEntry } from "../../../shared/protocol.ts";
 import { addOptions, type OutputOptions, type RepositoryOptions, type SessionOptions } from "../command-options.ts";
 import { getRows } from "../options.ts";
@@ -57,7 +57,7 @@ async function readValues(
 ): Promise<ReadValues> {
   const { readConfig } = await import("../connect/fields.ts");
   const { listFields } = await import("../connect/fields.ts");
-  const { pathsIn, refuseHidden, refuseMasked } = await import("../output/masking.ts");
+  const { refuseHidden, refuseMasked } = await import("../output/masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^."[]*\.?[^."[]*$/.test(only)) {
     // Both requests run at the same time, so that scripts wait for one round trip only.

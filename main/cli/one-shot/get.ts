@@ -1,8 +1,8 @@
-import { configEntries } from "../../../shared/config.ts";
+import { configEntries, pathsIn } from "../../../shared/config.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { readAt, readPlace } from "../change/value-place.ts";
 import type { GetOptions } from "../commands/get.ts";
-import { pathsIn, refuseHidden, refuseMasked } from "../output/masking.ts";
+import { refuseHidden, refuseMasked } from "../output/masking.ts";
 import { printValues } from "../output/values.ts";
 import { askAbout, fieldsOf } from "./ask-daemon.ts";
 

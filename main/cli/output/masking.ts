@@ -1,4 +1,4 @@
-import { applyConfigEdits, type Config, configEntries } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config } from "../../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangedRepository, DescribedValue, FieldChange, HistoryEntry } from "../../../shared/protocol.ts";
@@ -64,11 +64,6 @@ export function withHidden(config: Config, masked: readonly string[]): Config {
     return split === undefined ? [] : [{ ...split, value: mask }];
   });
   return applyConfigEdits(config, edits);
-}
-
-/** The paths of all values in a configuration. */
-export function pathsIn(config: Config): string[] {
-  return Array.from(configEntries(config), ({ scope, field }) => joinConfigPath(scope, field));
 }
 
 function mapFields<Value, Result>(

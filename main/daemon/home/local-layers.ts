@@ -1,7 +1,6 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { type Config, configEntries, countConfigFields } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type Config, countConfigFields, pathsIn } from "../../../shared/config.ts";
 import { repositoryOfDocument } from "../../../shared/repository-id.ts";
 import { shellQuoted } from "../../../shared/shell-quoted.ts";
 import { syncFolder } from "../../files/durable-text-file.ts";
@@ -33,16 +32,12 @@ export async function localLayersOf({ repositories }: Store): Promise<LocalLayer
     for (const { document } of ownAbove) {
       const { content, home } = document.files;
       const values = document.own.stored ?? {};
-      const fields = [...pathsOf(values), ...pathsOf(content.kind === "good" ? content.config : {})];
+      const fields = [...pathsIn(values), ...pathsIn(content.kind === "good" ? content.config : {})];
       const isBroken = content.kind === "broken" && home.status.kind !== "missing";
       layers.push({ repo, values, fields: [...new Set(fields)].sort(), file: home.path, isBroken });
     }
   }
   return layers;
-}
-
-function pathsOf(config: Config): string[] {
-  return [...configEntries(config)].map(({ scope, field }) => joinConfigPath(scope, field)).sort();
 }
 
 function hasValues({ fields, isBroken }: LocalLayer): boolean {
@@ -54,7 +49,7 @@ export function assertNoValues(layers: readonly LocalLayer[], retry: string): vo
   const those = layers.filter(hasValues);
   if (those.length === 0) return;
   const lines = those.flatMap(({ repo, values, fields, file, isBroken }) => {
-    const counting = pathsOf(values);
+    const counting = pathsIn(values).sort();
     // What does not count may have no field, and then no command takes it.
     const others = fields.filter(field => !counting.includes(field));
     return [
