@@ -173,7 +173,8 @@ export function shareScreen({
     // By its address, because a click on its row keeps the view of the test before.
     await shared.goTo(`#/repo/${repo}`);
     await shared.page.getByRole("heading", { level: 1, name: repo, exact: true }).waitFor();
-    // A filter of the test before goes on here.
+    // A filter of the test before goes on here, once the fields are shown.
+    await shared.page.getByRole("searchbox", { name: "Filter fields" }).waitFor();
     const whole = shared.page.getByRole("button", { name: "Show all fields" });
     if ((await whole.count()) > 0) await whole.click();
     return { ...shared, repo, stored: path => screen.stored(repo, path), set: fields => screen.set(repo, fields) };
